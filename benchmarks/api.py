@@ -119,7 +119,6 @@ def measure(root: Path, *, port: str, notes: int, at_once: int) -> dict[str, flo
 def _sweep(take: Any, at_once: int) -> Any:
     from review import settings
     from review.knowledge_base.opening import open_corpus
-    from review.runners.process.table import ProcessTable
     from review.selection.select import SelectionRequest
     from review.sweeps.feeder import SweepRequest
     from review.sweeps.limits import Limits
@@ -141,7 +140,6 @@ def _sweep(take: Any, at_once: int) -> Any:
             SweepRequest(selection, Grouping.NOTE, Limits(max_attempts=1)),
             corpus=corpus,
             worker=worker,
-            processes=ProcessTable(),
             on_event=take,
         )
 

@@ -86,11 +86,11 @@ def _snapshots(root: Path, paths: Sequence[str]) -> list[tuple[int, int]]:
         for path in paths[start : start + _FILES_AT_ONCE]:
             data = (root / path).read_bytes()
             digest = hashlib.sha256(data).hexdigest()
-            texts.append(SnapshotText(path, digest, data.decode("utf-8"), len(data)))
+            texts.append(SnapshotText(path, digest, data.decode("utf-8")))
         with transaction.atomic():
             keys = FileSnapshot.objects.take(texts, now=NOW)
         found += [keys[item.path, item.sha256] for item in texts]
-    return [(key.path_id, key.snapshot_id) for key in found]
+    return [(row.path_id, row.pk) for row in found]
 
 
 def _fill(
@@ -109,7 +109,7 @@ def _fill(
     )
 
     with transaction.atomic(), connection.cursor() as cursor:
-        owner = ModelPartition.objects.intern(filling.partition).pk
+        owner = ModelPartition.objects.get_or_create(name=filling.partition)[0].pk
         first_job = ReviewStore.objects.allocate_job_ids(len(notes))
         for name, rows in (("bench_notes", notes), ("bench_gates", gates)):
             cursor.execute(f"DROP TABLE IF EXISTS {name}")

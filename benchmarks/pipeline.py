@@ -135,31 +135,23 @@ def _go(root: Path, wanted: Round, rates: Rates) -> None:
 def _create(config: Any, wanted: Round) -> tuple[list[Any], Taken]:
     from review.domain.paths import gate_id_of
     from review.jobs.create import CreateRequest, create_jobs
+    from review.selection.documents import TargetInput
     from review.vocabulary import Grouping
 
     targets = [
-        {
-            "note_path": note,
-            "gate_path": gate,
-            "gate_id": gate_id_of(gate, gates_folder=config.gates_folder),
-        }
+        TargetInput(
+            note_path=note,
+            gate_path=gate,
+            gate_id=gate_id_of(gate, gates_folder=config.gates_folder),
+        )
         for note in wanted.notes
         for gate in wanted.gates
     ]
-    document = {
-        "schema": "review-target-selector/1",
-        "mode": "stale",
-        "model_partition": wanted.partition,
-        "targets": targets,
-    }
     request = CreateRequest(
-        selection=json.dumps(document).encode(),
-        source="the benchmark",
-        grouping=Grouping.NOTE,
-        actor="agent:benchmark",
+        model_partition=wanted.partition, grouping=Grouping.NOTE, actor="agent:benchmark"
     )
     watch = _Stopwatch()
-    created = create_jobs(request, config=config, now=_now())
+    created = create_jobs(targets, request, config=config, now=_now())
     taken = watch.read()
     if len(created.jobs) != len(wanted.notes):
         sys.exit(f"{len(created.jobs)} jobs were made of {len(wanted.notes)} notes")

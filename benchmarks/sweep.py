@@ -82,7 +82,6 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 def _sweep(samples: Samples, jobs: int) -> Any:
     from review import settings
     from review.knowledge_base.opening import open_corpus
-    from review.runners.process.table import ProcessTable
     from review.selection.select import SelectionRequest
     from review.sweeps.feeder import SweepRequest
     from review.sweeps.limits import Limits
@@ -107,7 +106,6 @@ def _sweep(samples: Samples, jobs: int) -> Any:
             ),
             corpus=corpus,
             worker=worker,
-            processes=ProcessTable(),
             on_event=samples.take,
         )
 

@@ -6,17 +6,19 @@ from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 
+import django
+
 import review
 from review.errors import UsageRefused
 
 PROGRAM = "commonplace"
 _OFTEN_USED = ("help", "version", "migrate", "createsuperuser", "changepassword")
-_DJANGO_COMMANDS = (
-    "core/management/commands",
-    "contrib/auth/management/commands",
-    "contrib/contenttypes/management/commands",
-    "contrib/sessions/management/commands",
-    "contrib/staticfiles/management/commands",
+_DJANGO_PARTS = (
+    "core",
+    "contrib/auth",
+    "contrib/contenttypes",
+    "contrib/sessions",
+    "contrib/staticfiles",
 )
 
 
@@ -36,20 +38,20 @@ class CommandKind(Enum):
 
 def review_commands() -> list[str]:
     """The commands that agents run, under the lean settings; sorted."""
-    return _names(Path(review.__file__).parent / "management" / "commands")
+    return _names(Path(review.__file__).parent)
 
 
 def site_commands() -> list[str]:
     """The commands of the site, under the web settings; sorted."""
-    return _names(Path(__file__).parent / "management" / "commands")
+    return _names(Path(__file__).parent)
 
 
 def django_commands() -> list[str]:
     """The commands of Django and django-extensions, under the web settings; sorted."""
-    folders = [_package_folder("django") / part for part in _DJANGO_COMMANDS]
-    if find_spec("django_extensions") is not None:
-        folders.append(_package_folder("django_extensions") / "management" / "commands")
-    return sorted({name for folder in folders for name in _names(folder)})
+    packages = [Path(django.__path__[0]) / part for part in _DJANGO_PARTS]
+    if (extensions := find_spec("django_extensions")) is not None:
+        packages += map(Path, extensions.submodule_search_locations or ())
+    return sorted({name for package in packages for name in _names(package)})
 
 
 def script_name(command: str) -> str:
@@ -77,15 +79,9 @@ _COMMANDS = {
 }
 
 
-def _names(folder: Path) -> list[str]:
-    return sorted(file.stem for file in folder.glob("*.py") if not file.stem.startswith("_"))
-
-
-def _package_folder(name: str) -> Path:
-    spec = find_spec(name)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(name)
-    return Path(spec.origin).parent
+def _names(package: Path) -> list[str]:
+    files = (package / "management" / "commands").glob("*.py")
+    return sorted(file.stem for file in files if not file.stem.startswith("_"))
 
 
 def _near(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from django.core.management import ManagementUtility
 from django.db import DatabaseError
@@ -13,7 +13,7 @@ from review import store
 from review.errors import ExitCode, StoreRefused
 from review.store.errors import MIGRATE, StoreNewer, StoreOlder
 from review.store.opening import checks_without_reviews, says_no_table
-from review.upkeep.open_store import open_store, refuse_lost
+from review.upkeep.open_store import open_store
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
 # They take one of any version, and SQLite would leave an empty file where none is.
@@ -35,45 +35,27 @@ def run(name: str, arguments: Sequence[str]) -> int:
     :raises ReviewError: the store cannot be used.
     """
     try:
-        if name == "migrate":
-            _migrate(arguments)
-            return int(ExitCode.DONE)
         if name in _NEEDS_STORE:
             open_store(write=True)
         elif name in _LOOKS_AT_STORE:
             with suppress(StoreOlder, StoreNewer):
                 open_store(write=False, make=False)
-        _execute(name, arguments)
+        elif name == "migrate":
+            with suppress(StoreOlder):
+                open_store(write=True)
+        with checks_without_reviews() if name == "migrate" else nullcontext():
+            ManagementUtility([PROGRAM, name, *arguments]).execute()
     except SystemExit as leaving:
-        return _exit_code(leaving.code)
+        code = leaving.code or ExitCode.DONE
+        return code if isinstance(code, int) else int(ExitCode.FAILED)
     except DatabaseError as error:
-        refusal = store.refusal_of(error) or _lacking(name, error)
+        refusal = store.refusal_of(error)
+        if refusal is None and says_no_table(error):
+            refusal = StoreLacksTable(
+                f"the store lacks a table that {name} needs: {str(error).splitlines()[0]}",
+                hint=f"run: {MIGRATE}",
+            )
         if refusal is None:
             raise
         raise refusal from error
     return int(ExitCode.DONE)
-
-
-def _migrate(arguments: Sequence[str]) -> None:
-    store.prepare_migration(before_making=refuse_lost)
-    with checks_without_reviews():
-        _execute("migrate", arguments)
-
-
-def _execute(name: str, arguments: Sequence[str]) -> None:
-    ManagementUtility([PROGRAM, name, *arguments]).execute()
-
-
-def _lacking(name: str, error: DatabaseError) -> StoreLacksTable | None:
-    if not says_no_table(error):
-        return None
-    return StoreLacksTable(
-        f"the store lacks a table that {name} needs: {str(error).splitlines()[0]}",
-        hint=f"run: {MIGRATE}",
-    )
-
-
-def _exit_code(code: object) -> int:
-    if code is None:
-        return int(ExitCode.DONE)
-    return code if isinstance(code, int) else int(ExitCode.FAILED)

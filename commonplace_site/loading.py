@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from review.errors import ReviewError
@@ -27,15 +29,8 @@ def serve_mcp() -> None:
     :raises McpMissing: the extra `mcp` is not installed.
     """
     gc.enable()
-    try:
+    with _needs(McpMissing, "the MCP server needs", "it: pip install 'commonplace-review[mcp]'"):
         from review.mcp.server import run
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(("review", "commonplace_site")):
-            raise
-        raise McpMissing(
-            f"the MCP server needs {error.name}, which is not installed",
-            hint="install the project with it: pip install 'commonplace-review[mcp]'",
-        ) from error
     run(partial(load_apps, CLI_SETTINGS))
 
 
@@ -64,17 +59,23 @@ def _set_up_web() -> None:
     from django.conf import settings
     from django.utils.module_loading import import_string
 
-    try:
+    is_team = os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS
+    extras = "web,team" if is_team else "web"
+    hint = f"what they need: pip install '.[{extras}]'"
+    with _needs(WebPartMissing, "the pages need", hint):
         django.setup()
         # The apps are loaded by now; the middleware would be with the first request.
         for dotted in settings.MIDDLEWARE:
             import_string(dotted)
+
+
+@contextmanager
+def _needs(kind: type[ReviewError], what: str, hint: str) -> Iterator[None]:
+    """Name a package of others that is not installed."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if (error.name or "").startswith(("review", "commonplace_site")):
             raise
-        is_team = os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS
-        extras = "web,team" if is_team else "web"
-        raise WebPartMissing(
-            f"the pages need {error.name}, which is not installed",
-            hint=f"install the project with what they need: pip install '.[{extras}]'",
-        ) from error
+        message = f"{what} {error.name}, which is not installed"
+        raise kind(message, hint=f"install the project with {hint}") from error

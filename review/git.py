@@ -66,7 +66,7 @@ def changes_since(folder: Path, revision: str) -> Changes:
 def file_at(folder: Path, commit: str, path: str) -> bytes | None:
     """Return a file below `folder` as it was in a commit; None where there was none."""
     found = _git(folder, "cat-file", "blob", f"{commit}:./{path}")
-    return None if found.exit_code else found.stdout
+    return None if found.returncode else found.stdout
 
 
 def prefix_of(folder: Path) -> str:
@@ -81,17 +81,17 @@ def _merge_base(folder: Path, revision: str) -> str:
     options = ("--verify", "--quiet", "--end-of-options")
     named = _git(folder, "rev-parse", *options, f"{revision}^{{commit}}")
     base = named
-    if not named.exit_code:
+    if not named.returncode:
         base = _git(folder, "merge-base", named.stdout.decode().strip(), "HEAD")
-    if not base.exit_code:
+    if not base.returncode:
         return base.stdout.decode().strip()
     if is_shallow:
         raise ShallowClone(
             f"this clone is shallow and lacks the history that leads to {revision!r}",
             hint="set fetch-depth: 0 (GitHub) or GIT_DEPTH: 0 (GitLab), or git fetch --unshallow",
         )
-    why = "names no commit" if named.exit_code else "has no ancestor in common with HEAD"
-    if _git(folder, "rev-parse", *options, "HEAD").exit_code:
+    why = "names no commit" if named.returncode else "has no ancestor in common with HEAD"
+    if _git(folder, "rev-parse", *options, "HEAD").returncode:
         raise GitRefused("the repository has no commit to compare with", hint="commit first")
     raise GitRefused(f"{revision!r} {why}", hint="fetch it, or name another: origin/main")
 
@@ -103,7 +103,7 @@ def _words(data: bytes) -> list[str]:
 
 def _read(folder: Path, *arguments: str) -> bytes:
     done = _git(folder, *arguments)
-    if done.exit_code:
+    if done.returncode:
         told = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
         if "not a git repository" in told:
             raise GitRefused(f"{folder} lies in no Git repository", hint="git init makes one")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 FILE_MODE = 0o600
@@ -17,8 +17,6 @@ def make_private(folder: Path) -> None:
 
     `Path.mkdir` gives only the last one its mode: those above it would be as open as the umask lets
     them be. One that is there stays as it is.
-
-    :raises OSError: the system refuses.
     """
     missing = [folder]
     while not missing[-1].parent.exists():
@@ -30,45 +28,38 @@ def make_private(folder: Path) -> None:
 
 
 def replace_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
-    """Write a file over an older one by renaming it into place; nothing is fsynced.
-
-    :raises OSError: the system refuses; the older file is still there.
-    """
-    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        write_new(draft, pieces, mode=mode)
+    """Write a file over an older one by renaming it into place; nothing is fsynced."""
+    with _draft_of(path, pieces, mode) as draft:
         draft.replace(path)
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()
-        raise
 
 
 def create_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
     """Write a file where nothing is, whole as soon as it is there; nobody's file is overwritten.
 
     :raises FileExistsError: something is there, a dangling link included.
-    :raises OSError: the system refuses.
     """
-    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        write_new(draft, pieces, mode=mode)
+    with _draft_of(path, pieces, mode) as draft:
         try:
             path.hardlink_to(draft)
         except FileExistsError:
             raise
         except OSError:  # a file system without hard links
             write_new(path, [draft.read_bytes()], mode=mode)
-    finally:
-        with suppress(OSError):
-            draft.unlink()
 
 
 def write_new(path: Path, pieces: Iterable[bytes], *, mode: int) -> None:
-    """Write a file where nothing is; a reader may see half of it.
-
-    :raises FileExistsError: something is there, a dangling link included.
-    """
+    """Write a file where nothing is; a reader may see half of it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, mode), "wb") as stream:
         stream.writelines(pieces)
+
+
+@contextmanager
+def _draft_of(path: Path, pieces: Iterable[bytes], mode: int) -> Iterator[Path]:
+    draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        write_new(draft, pieces, mode=mode)
+        yield draft
+    finally:
+        with suppress(OSError):
+            draft.unlink()

@@ -6,8 +6,6 @@ from django.db.models import TextChoices
 
 
 class JobStatus(TextChoices):
-    """The status of a job; `queued` and `running` are the open states."""
-
     QUEUED = "queued"
     RUNNING = "running"
     COMPLETED = "completed"
@@ -18,8 +16,6 @@ OPEN_JOB_STATUSES = (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
 class FailureCode(TextChoices):
-    """The reason why a job is `failed`."""
-
     PAIRS_MISSING = "pairs-missing"
     ALL_OR_NOTHING = "all-or-nothing"
     NO_OUTPUT = "no-output"
@@ -41,15 +37,11 @@ class JobNote(TextChoices):
 
 
 class JobPurpose(TextChoices):
-    """The purpose of a job: to review notes, or to try a gate on its cases."""
-
     REVIEW = "review"
     TRIAL = "trial"
 
 
 class Expectation(TextChoices):
-    """The expected answer of a gate to one of its cases."""
-
     FLAG = "flag"
     PASS = "pass"
 
@@ -103,8 +95,6 @@ class Severity(TextChoices):
 
 
 class DispositionState(TextChoices):
-    """A person's decision about a finding."""
-
     OPEN = "open"
     FIXED = "fixed"
     REJECTED = "rejected"
@@ -120,8 +110,6 @@ class Seen(TextChoices):
 
 
 class NoteNow(TextChoices):
-    """A note against the text that was reviewed."""
-
     SAME = "same"
     CHANGED = "changed"
     GONE = "gone"
@@ -148,8 +136,6 @@ REQUESTED = "requested"
 
 
 class NotAccepted(TextChoices):
-    """The reason why a completed pair did not move the current acceptance."""
-
     SUPERSEDED = "superseded"
     DECISION_ERROR = "decision-error"
     DECISION_UNKNOWN = "decision-unknown"
@@ -168,8 +154,6 @@ class LookReason(TextChoices):
 
 
 class Region(TextChoices):
-    """The parts of a note that a gate can watch."""
-
     TITLE = "title"
     DESCRIPTION = "description"
     FRONTMATTER = "frontmatter"
@@ -177,8 +161,6 @@ class Region(TextChoices):
 
 
 class ProblemCode(TextChoices):
-    """A problem of a file of the knowledge base, or of a bundle output."""
-
     INVALID_FRONTMATTER = "invalid-frontmatter"
     UNCLOSED_FRONTMATTER = "unclosed-frontmatter"
     NOT_UTF8 = "not-utf8"

@@ -144,18 +144,21 @@ def make_jobs(
     :param overrides: `model_partition`, `force`, and fields of `CreateRequest`, such as `grouping`.
     """
     from review.jobs.create import CreateRequest, create_jobs
+    from review.jobs.selection_input import read_selection
+    from review.knowledge_base import Corpus
 
-    partition = overrides.pop("model_partition", PARTITION)
+    config = overrides.pop("config", None) or make_config(root)
+    selection = make_selection(*pairs, model_partition=overrides.pop("model_partition", PARTITION))
+    catalog = Corpus(config).gates
+    partition, targets = read_selection(selection, source="-", config=config, catalog=catalog)
     fields: dict[str, Any] = {
-        "selection": make_selection(*pairs, model_partition=partition),
-        "source": "the test",
+        "model_partition": partition,
         "grouping": Grouping.NOTE,
         "actor": "human:test",
     }
-    config = overrides.pop("config", None) or make_config(root)
     if overrides.pop("force", False):
         fields["omit"] = frozenset()
-    return create_jobs(CreateRequest(**fields | overrides), config=config, now=now).jobs
+    return create_jobs(targets, CreateRequest(**fields | overrides), config=config, now=now).jobs
 
 
 def make_output(job_id: int, *reviews: str, only: Sequence[int] = ()) -> bytes:

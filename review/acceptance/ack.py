@@ -11,9 +11,10 @@ from django.db import transaction
 
 from review.acceptance.accept import accept
 from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKeyJson
+from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -25,8 +26,7 @@ from review.models import (
     batched,
 )
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.gate_names import command_to_review, named_gates, named_note
-from review.selection.note_cache import DraftPair, gate_snapshot
+from review.selection.gate_names import command_to_review, named_gates, read_named_note
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
 
 Key = tuple[str, str]
@@ -119,7 +119,7 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     :raises NoteEdited, GateChangedToo, NoEvidence, Superseded: see there; nothing was written.
     """
     gates = named_gates(corpus, request.gates)
-    note = named_note(corpus, request.note)
+    note = read_named_note(corpus, normalise_path(request.note))
     if request.expect_note_sha256 not in (None, note.sha256):
         raise NoteEdited(
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",
@@ -186,7 +186,7 @@ def apply_acks(acks: Sequence[Ack], *, options: AckOptions, now: datetime) -> li
 
 def pin_texts(pairs: Sequence[DraftPair], *, now: datetime) -> list[dict[str, int]]:
     """Store the texts of the pairs, and return the keys that an acceptance of each pins."""
-    texts = [text for pair in pairs for text in (pair.note.snapshot, gate_snapshot(pair.gate))]
+    texts = [text for pair in pairs for text in (pair.note, pair.gate)]
     keys = FileSnapshot.objects.take(texts, now=now)
     pinned = []
     for pair in pairs:
@@ -196,8 +196,8 @@ def pin_texts(pairs: Sequence[DraftPair], *, now: datetime) -> list[dict[str, in
             {
                 "note_id": note.path_id,
                 "gate_id": gate.path_id,
-                "note_snapshot_id": note.snapshot_id,
-                "gate_snapshot_id": gate.snapshot_id,
+                "note_snapshot_id": note.pk,
+                "gate_snapshot_id": gate.pk,
             }
         )
     return pinned

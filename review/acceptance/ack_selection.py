@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import TypeVar
 
 import msgspec
@@ -29,11 +30,10 @@ from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, PartitionNotConcrete
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, Gate, NoteText, UnreadableFile
 from review.models import ReviewPair, batched
 from review.protocol.quote_location import quote_lines
 from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput, TargetJson
-from review.selection.note_cache import DraftPair, NoteCache
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, DispositionState, Staleness
@@ -226,12 +226,13 @@ def _ack_as_listed(
 
     :param now: None only evaluates them.
     """
-    notes = NoteCache(corpus)
+    read_note = cache(corpus.read_note)
     for chunk in batched(targets, _CHUNK):
         acks: list[Ack] = []
         for target in chunk:
             try:
-                pair = _pair_as_listed(target, corpus=corpus, notes=notes)
+                note = read_note(target.note_path)
+                pair = _pair_as_listed(target, note, corpus.gate(target.gate_path))
             except ReviewError as error:
                 answer.refused.append(refused_json(target, error))
             else:
@@ -244,20 +245,17 @@ def _ack_as_listed(
         add_acks(answer, done)
 
 
-def _pair_as_listed(
-    target: AckTarget | TargetJson, *, corpus: Corpus, notes: NoteCache
-) -> DraftPair:
+def _pair_as_listed(target: AckTarget | TargetJson, note: NoteText, gate: Gate) -> DraftPair:
     """Return the pair with the bytes it has now.
 
-    :raises UnreadableFile, NoteEdited, GateEdited: they are not those that were listed.
+    :raises NoteEdited, GateEdited: they are not those that were listed.
     """
-    pair = DraftPair(notes.note(target.note_path), corpus.gate(target.gate_path))
     name = f"{target.note_path} {target.gate_id}"
-    if pair.note.sha256 != target.note_sha256:
+    if note.sha256 != target.note_sha256:
         raise NoteEdited(f"{name}: the note was edited since it was selected")
-    if pair.gate.sha256 != target.gate_sha256:
+    if gate.sha256 != target.gate_sha256:
         raise GateEdited(f"{name}: the gate was edited since it was selected")
-    return pair
+    return DraftPair(note, gate)
 
 
 def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> dict[_Key, QuoteGone]:

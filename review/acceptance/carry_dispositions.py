@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
-from review.models import CurrentAcceptance, Disposition, Finding, SnapshotText, batched
+from review.models import CurrentAcceptance, Disposition, FileText, Finding, batched
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class CarryPlan:
     row: CurrentAcceptance
     note_path: str
     gate_path: str
-    texts: tuple[SnapshotText, ...] = ()
+    texts: tuple[FileText, ...] = ()
 
     @property
     def key(self) -> tuple[int, str, str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
 from django.db import transaction
 from django.db.models import Q
@@ -16,22 +17,21 @@ from review.acceptance.ack import code_of
 from review.acceptance.carry_dispositions import CarryPlan, carried_dispositions
 from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.acceptance.finding_states import recompute_states
-from review.domain.paths import near_matches, normalise_path
+from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, NoteText, UnreadableFile
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
-    FileSnapshotKey,
+    FileText,
     KbPath,
     ModelPartition,
     ReviewStore,
     SnapshotText,
     batched,
 )
-from review.selection.note_cache import NoteCache, gate_snapshot
 from review.selection.orphans import EMPTY_SHA256, is_there
 from review.selection.path_filters import below, is_below
 from review.vocabulary import AcceptanceKind, Decision
@@ -129,10 +129,12 @@ def carry_over_acceptances(
         not_identical=[],
         refused=[],
     )
-    notes = NoteCache(corpus)
+    read_note = cache(corpus.read_note)
     for chunk in batched(rows, _CHUNK):
         if move:
-            plans = _plans(chunk, move, notes=notes, corpus=corpus, request=request, answer=answer)
+            plans = _plans(
+                chunk, move, read_note=read_note, corpus=corpus, request=request, answer=answer
+            )
         else:
             plans = _retirements(chunk, old, corpus=corpus, answer=answer)
         with nullcontext() if request.dry_run else transaction.atomic():
@@ -179,7 +181,7 @@ def _plans(
     rows: Sequence[CurrentAcceptance],
     move: PathMove,
     *,
-    notes: NoteCache,
+    read_note: Callable[[str], NoteText],
     corpus: Corpus,
     request: CarryRequest,
     answer: CarryOverJson,
@@ -187,13 +189,13 @@ def _plans(
     plans: list[CarryPlan] = []
     for row in rows:
         plan = CarryPlan(row, move.moved(row.note.path), move.moved(row.gate.path))
-        texts: list[SnapshotText] = []
+        texts: list[FileText] = []
         try:
             if plan.note_path != row.note.path:
-                note = notes.note(plan.note_path).snapshot
+                note = read_note(plan.note_path)
                 texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
             if plan.gate_path != row.gate.path:
-                gate = gate_snapshot(corpus.gate(plan.gate_path))
+                gate = corpus.gate(plan.gate_path)
                 texts.append(_accepted(gate, row.gate_snapshot, edited=request.edited))
         except NotIdentical as error:
             answer.not_identical.append(_not_carried(plan, error))
@@ -204,7 +206,7 @@ def _plans(
     return plans
 
 
-def _accepted(text: SnapshotText, accepted: FileSnapshot, *, edited: bool) -> SnapshotText:
+def _accepted(text: FileText, accepted: FileSnapshot, *, edited: bool) -> FileText:
     """Return the accepted text under its new path.
 
     :raises NotIdentical: the file is another text, and edited ones are not carried.
@@ -215,7 +217,7 @@ def _accepted(text: SnapshotText, accepted: FileSnapshot, *, edited: bool) -> Sn
         raise NotIdentical(
             f"{text.path} is not the text that was accepted", hint="--edited carries it too"
         )
-    return SnapshotText(text.path, accepted.content_sha256, accepted.text, accepted.byte_size)
+    return SnapshotText(text.path, accepted.content_sha256, accepted.text)
 
 
 def _retirements(
@@ -232,7 +234,7 @@ def _retirements(
             error = StillThere(f"{file} is there: only what is gone can be retired")
             answer.refused.append(_not_carried(plan, error))
         else:
-            plans.append(replace(plan, texts=(SnapshotText(file, EMPTY_SHA256, "", 0),)))
+            plans.append(replace(plan, texts=(SnapshotText(file, EMPTY_SHA256, ""),)))
     return plans
 
 
@@ -288,21 +290,21 @@ def _still_possible(
 
 def _acceptance(
     plan: CarryPlan,
-    keys: dict[tuple[str, str], FileSnapshotKey],
+    keys: dict[tuple[str, str], FileSnapshot],
     *,
     request: CarryRequest,
     now: datetime,
 ) -> Acceptance:
     row, event = plan.row, plan.row.event
     new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
-    note = new.get(plan.note_path, FileSnapshotKey(row.note_id, row.note_snapshot_id))
-    gate = new.get(plan.gate_path, FileSnapshotKey(row.gate_id, row.gate_snapshot_id))
+    note = new.get(plan.note_path, row.note_snapshot)
+    gate = new.get(plan.gate_path, row.gate_snapshot)
     acceptance = Acceptance(
         note_id=note.path_id,
         gate_id=gate.path_id,
         model_partition_id=row.model_partition_id,
-        note_snapshot_id=note.snapshot_id,
-        gate_snapshot_id=gate.snapshot_id,
+        note_snapshot_id=note.pk,
+        gate_snapshot_id=gate.pk,
         kind=AcceptanceKind.OVERRIDE,
         decision=Decision.PASS,
         text_read_at=now,
@@ -339,10 +341,8 @@ def _names(plan: CarryPlan) -> dict[str, str]:
 def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     whose = f" in partition {request.model_partition!r}" if request.model_partition else ""
     known = CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[:100_000]
-    near = near_matches(old, {path for paths in known for path in paths})
+    near = did_you_mean(old, {path for paths in known for path in paths})
     return NothingToCarry(
         f"nothing is accepted at {old!r}{whose}",
-        hint=f"did you mean {', '.join(near)}?"
-        if near
-        else "commonplace review_status lists orphans",
+        hint=near or "commonplace review_status lists orphans",
     )

@@ -18,10 +18,10 @@ from review.acceptance.ack import (
     pin_texts,
 )
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
-from review.domain.paths import gate_id_of
+from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, DraftPair
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -30,8 +30,7 @@ from review.models import (
     ReviewPair,
     ReviewStore,
 )
-from review.selection.gate_names import command_to_review, named_gates, named_note
-from review.selection.note_cache import DraftPair
+from review.selection.gate_names import command_to_review, named_gates, read_named_note
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
@@ -91,13 +90,13 @@ def override_acceptance(
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
     _require_words(reason=request.reason, actor=request.actor)
-    note = named_note(corpus, request.note)
+    note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
-        partition = ModelPartition.objects.intern(request.model_partition)
+        partition, _ = ModelPartition.objects.get_or_create(name=request.model_partition)
         acceptances = [
             Acceptance(
                 **texts,
@@ -145,8 +144,8 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
             at=now,
         )
         superseded = accept(_decided(pair, request), now=now)
-        why_not = NotAccepted.SUPERSEDED if superseded else None
-        ReviewPair.objects.settle(pair.pk, not_accepted=why_not)
+        why_not = NotAccepted.SUPERSEDED.value if superseded else ""
+        ReviewPair.objects.completed().filter(pk=pair.pk).update(not_accepted=why_not)
     return DecisionSetJson(
         review_pair_id=pair.pk,
         review_job_id=pair.job_id,
@@ -157,7 +156,7 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
         decision=request.decision.value,
         was=was.value,
         accepted=not superseded,
-        not_accepted_because=why_not and why_not.value,
+        not_accepted_because=why_not or None,
     )
 
 

@@ -15,6 +15,7 @@ from review.domain.paths import gate_path_of
 from review.errors import UsageRefused
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson
+from review.jobs.selection_input import read_selection
 from review.knowledge_base import Corpus
 from review.selection.documents import SELECTION_SCHEMA
 from review.settings.config import Config
@@ -78,14 +79,12 @@ def request_reviews(
     :raises NothingPicked: there is no pair.
     :raises BadTargets, PartitionNotConcrete: a pair is none; no job was made for its partition.
     """
-    return [
-        create_jobs(
-            CreateRequest(selection=selection, source=_SOURCE, grouping=grouping, actor=actor),
-            config=config,
-            now=now,
-        )
-        for selection in _selections(picks, REQUESTED, config)
-    ]
+    catalog, answers = Corpus(config).gates, []
+    for selection in _selections(picks, REQUESTED, config):
+        found = read_selection(selection, source=_SOURCE, config=config, catalog=catalog)
+        request = CreateRequest(model_partition=found[0], grouping=grouping, actor=actor)
+        answers.append(create_jobs(found[1], request, config=config, now=now))
+    return answers
 
 
 def _selections(picks: Iterable[Pick], reason: str, config: Config) -> list[bytes]:

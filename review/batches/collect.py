@@ -5,23 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from review.batches.documents import BatchesJson, BatchJson
-from review.batches.open_batches import OpenBatch, custom_id, find_unrecorded, open_batches
+from review.batches.submit import OpenBatch, custom_id, find_unrecorded, open_batches
 from review.documents.base import timestamp
 from review.errors import Conflict, InputRejected, ReviewError
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.fail import close_job
-from review.runners.api.provider import BatchResult, BatchUndecided, ModelCall
-from review.runners.api.run import Provider, open_provider, outcome_of
+from review.runners.api.provider import ApiProvider, BatchUndecided
+from review.runners.api.run import open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
-from review.sweeps.executors import api_job
+from review.sweeps.executors import pair_names, with_blocks
 from review.vocabulary import FailureCode
 
 SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "cancelling"
@@ -44,7 +44,7 @@ class BatchCollector:
     clock: Callable[[], datetime]
     processes: Processes
     batch_ids: Sequence[str] = ()
-    _providers: dict[str, Provider] = field(default_factory=dict)
+    _providers: dict[str, ApiProvider] = field(default_factory=dict)
 
     def list(self) -> BatchesJson:
         """The open batches, as the store knows them."""
@@ -59,16 +59,13 @@ class BatchCollector:
         return self._each(self._cancel)
 
     def _each(self, act: Callable[[OpenBatch, BatchJson], None]) -> BatchesJson:
-        found = [
-            batch
-            for batch in open_batches()
-            if not self.batch_ids or batch.batch_id in self.batch_ids
-        ]
-        known = {batch.batch_id for batch in found}
-        if unknown := [name for name in self.batch_ids if name not in known]:
-            raise UnknownBatch(f"no running job is in a batch {unknown[0]!r}")
+        batches = open_batches()
+        if unknown := set(self.batch_ids) - {batch.batch_id for batch in batches}:
+            raise UnknownBatch(f"no running job is in a batch {min(unknown)!r}")
         answer = BatchesJson(batches=[])
-        for batch in found:
+        for batch in batches:
+            if self.batch_ids and batch.batch_id not in self.batch_ids:
+                continue
             shown = _shown(batch)
             try:
                 act(batch, shown)
@@ -78,7 +75,7 @@ class BatchCollector:
             answer.batches.append(shown)
         return answer
 
-    def _provider(self, runner: str) -> Provider:
+    def _provider(self, runner: str) -> ApiProvider:
         if runner not in self._providers:
             api = find_runner(runner, config=self.config).api
             if api is None:
@@ -88,14 +85,11 @@ class BatchCollector:
 
     def _find(self, batch: OpenBatch, shown: BatchJson) -> str | None:
         """Return the id of a batch, from the provider if it was not recorded."""
-        if batch.batch_id or batch.is_being_sent(self.processes):
-            return batch.batch_id or None
-        if find_unrecorded(batch, self._provider(batch.runner)):
-            job = ReviewJob.objects.get(pk=batch.jobs[0].pk)
-            shown.batch_id = job.batch_id
-            return job.batch_id
-        shown.problem = "it never arrived: the next review_sweep --batch sends it"
-        return None
+        if not batch.batch_id and not batch.is_being_sent(self.processes):
+            shown.batch_id = find_unrecorded(batch, self._provider(batch.runner)) or None
+            if shown.batch_id is None:
+                shown.problem = "it never arrived: the next review_sweep --batch sends it"
+        return shown.batch_id
 
     def _cancel(self, batch: OpenBatch, shown: BatchJson) -> None:
         if batch_id := self._find(batch, shown):
@@ -114,8 +108,14 @@ class BatchCollector:
         waiting = {custom_id(job): job for job in batch.jobs}
         for result in provider.results(batch_id):
             job = waiting.pop(result.custom_id, None)
-            if job is not None:
-                self._close(job, _outcome(result, job, provider, self.config), shown)
+            if job is None:
+                continue
+            outcome = RunnerOutcome(failure=result.failure)
+            if result.document is not None:
+                names = pair_names(job, config=self.config)
+                outcome = outcome_of(provider, result.document, list(names), in_batch=True)
+                outcome = with_blocks(outcome, job, names)
+            self._close(job, outcome, shown)
         reason = state.problem or "the batch ended without a result for it"
         missing = RunnerFailure(FailureCode.RUNNER_ERROR, reason, is_attempt=False)
         for job in waiting.values():
@@ -136,15 +136,6 @@ class BatchCollector:
         whole = replace(outcome, telemetry=telemetry_of([outcome]))
         closed = close_job(job, whole, actor=self.actor, config=self.config, now=self.clock())
         return closed.status
-
-
-def _outcome(
-    result: BatchResult, job: ReviewJob, provider: Provider, config: Config
-) -> RunnerOutcome:
-    if result.document is None:
-        return RunnerOutcome(failure=result.failure)
-    to_read = api_job(job, ModelCall("", ""), timeout=timedelta(0), config=config)
-    return outcome_of(provider, result.document, to_read, in_batch=True)
 
 
 def _shown(batch: OpenBatch) -> BatchJson:

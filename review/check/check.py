@@ -1,32 +1,45 @@
-"""Checks notes as they are: what is stale, what is open, and what of it is new."""
+"""Checks notes as they are: rule gates in this process, others by the reviews that count."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+import msgspec
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
-from review.check.judge import NoteJudge, moved
-from review.check.lock import LOCK_PATH, Lock, read_lock
-from review.check.stored import stored_lock
+from review.check.lock import LOCK_PATH, Lock, LockedFinding, LockedNote, read_lock, stored_lock
+from review.documents.base import from_row
 from review.documents.problems import no_note_found, problem_json
 from review.domain.applicability import applies
-from review.domain.paths import path_below, sha256_hex
+from review.domain.finding_identity import KnownFinding, own_fingerprints
+from review.domain.paths import path_below
 from review.domain.problems import Problem
+from review.domain.staleness import Digests, staleness_reasons
 from review.errors import InputRejected, UsageRefused
-from review.git import Changes, changes_since, file_at, prefix_of
+from review.git import changes_since, file_at, prefix_of
+from review.ingest.parse import identify_findings, typed_findings
 from review.jobs.provenance import unknown_partitions
-from review.knowledge_base import Corpus, Gate, NoteFacts, NoteList, NoteText, UnreadableFile
-from review.knowledge_base.notes import in_order, read_note_text
-from review.runners.rules.judge import RULES
+from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
+from review.knowledge_base.notes import in_order
+from review.models import Finding
+from review.protocol.findings import ParsedFinding
+from review.protocol.quote_location import quote_lines
+from review.runners.rules.judge import RULES, judge
 from review.selection.path_filters import is_below
 from review.selection.select import named_notes
-from review.settings.config import Config
-from review.vocabulary import Severity
+from review.settings.config import RULES_PARTITION, Config
+from review.sweeps.executors import rule_input
+from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Severity, Staleness
 
 FAIL_ON = ("fail", "warn", "stale", "problem")
 _TRIPPING = {"fail": (Severity.FAIL,), "warn": (Severity.WARN, Severity.FAIL)}
+_PRECEDENCE = list(Staleness)
+_CLOSED = (DispositionState.REJECTED, DispositionState.DEFERRED)
+_Row: TypeAlias = CheckFindingJson | StalePairJson
 
 
 @dataclass(frozen=True)
@@ -51,86 +64,185 @@ class CheckRequest:
     fail_on: tuple[str, ...] = ()
 
 
-@dataclass
 class _Check:
-    """A check under way, with what could not be looked at."""
+    """A check under way, with what could not be looked at.
 
-    corpus: Corpus
-    request: CheckRequest
-    config: Config
-    problems: list[Problem] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
+    :ivar locks: the first that has a review of a pair as it is answers for it.
+    :ivar baseline: a finding that it has is not new; None: nothing is compared.
+    """
 
-    def gates(self) -> tuple[Gate, ...]:
+    def __init__(self, corpus: Corpus, request: CheckRequest, config: Config, *, store: bool):
+        self.corpus, self.request, self.config = corpus, request, config
+        self.problems: list[Problem] = []
+        self.notices: list[str] = []
+        since = request.since
+        self.changes = None if since is None else changes_since(config.root, since)
+        self.gates = self._gates()
+        self.notes = self._notes()
+        self.locks = [*([stored_lock(corpus, self.notes)] if store else []), self._lock()]
+        self.baseline = self._baseline()
+        if request.models:
+            lines = [line for lock in self.locks for line in lock.notes.values()]
+            known = {review.model for line in lines for review in line.reviews}
+            self.notices += unknown_partitions(request.models, config=config, known=known)
+        self.notices += corpus.unknown_muted()
+
+    def _gates(self) -> list[Gate]:
         names, catalog = self.request.gates, self.corpus.gates
         self.problems += catalog.problems_of(names) if names else catalog.problems
         gates = catalog.resolve(names) if names else catalog.gates
-        return tuple(gate for gate in gates if gate.rule in RULES or not self.request.rules_only)
+        return [gate for gate in gates if gate.rule in RULES or not self.request.rules_only]
 
-    def notes(self, changes: Changes | None) -> Sequence[NoteFacts]:
-        names = self.request.notes
+    def _notes(self) -> Sequence[NoteFacts]:
+        names, corpus = self.request.notes, self.corpus
         if self.request.text is not None:
-            return [self.corpus.facts_of(self.read(path_below(str(self.config.root), names[0])))]
-        listed = (
-            named_notes(self.corpus, names) if changes is None else self._changed(changes, names)
-        )
+            return [corpus.facts_of(self.read(path_below(str(self.config.root), names[0])))]
+        if self.changes is None:
+            listed = named_notes(corpus, names)
+            if not listed.notes:
+                self.notices.append(no_note_found(names or self.config.note_roots))
+        else:
+            listed = corpus.notes_at(self._changed_paths(self.changes.paths, names))
         self.problems += listed.problems
-        if not listed.notes and changes is None:
-            self.notices.append(no_note_found(names or self.config.note_roots))
         only = self.request.current_only
         return [note for note in listed.notes if note.status == "current" or not only]
+
+    def _changed_paths(self, paths: frozenset[str], names: Sequence[str]) -> frozenset[str]:
+        """Return the paths to look at; say what is not looked at, and what is taken on trust."""
+        if gates := sum(is_below(path, [self.corpus.gates.folder]) for path in paths):
+            told = f"gates that changed: {gates}; other notes were not checked by them"
+            self.notices.append(told)
+        if LOCK_PATH in paths:
+            told = f"{LOCK_PATH} was changed too: what it accepts is part of the change"
+            self.notices.append(told)
+        if names:
+            return paths & {note.path for note in self.corpus.notes(names).notes}
+        return paths
 
     def read(self, path: str) -> NoteText:
         """Read a note, or take the text that was given."""
         data = self.request.text
-        if data is None:
-            return self.corpus.read_note(path)
-        return NoteText(path, path, data, read_note_text(path, data), sha256_hex(data))
+        return self.corpus.read_note(path) if data is None else NoteText.of(path, data)
 
-    def _changed(self, changes: Changes, names: Sequence[str]) -> NoteList:
-        """Return the notes that changed; say what is not looked at, and what is taken on trust."""
-        if gates := sum(is_below(path, [self.corpus.gates.folder]) for path in changes.paths):
-            told = f"gates that changed: {gates}; other notes were not checked by them"
-            self.notices.append(told)
-        if LOCK_PATH in changes.paths:
-            told = f"{LOCK_PATH} was changed too: what it accepts is part of the change"
-            self.notices.append(told)
-        paths = set(changes.paths)
-        if names:
-            paths &= {note.path for note in self.corpus.notes(names).notes}
-        return self.corpus.notes_at(paths)
-
-    def lock(self) -> Lock:
+    def _lock(self) -> Lock:
         try:
-            return self._read((self.config.root / LOCK_PATH).read_bytes(), LOCK_PATH)
+            return self._read_lock((self.config.root / LOCK_PATH).read_bytes(), LOCK_PATH)
         except FileNotFoundError:
             return Lock()
         except OSError as error:
             raise InputRejected(f"cannot read {LOCK_PATH}: {error.strerror}") from error
 
-    def baseline(self, changes: Changes | None) -> Lock | None:
-        new_only, data, source = self.request.new_only, self.request.baseline, "the baseline"
-        if data is None and changes is not None:
-            data = file_at(self.config.root, changes.merge_base, LOCK_PATH)
-            source = f"{LOCK_PATH} of the merge base"
+    def _read_lock(self, data: bytes, source: str) -> Lock:
+        lock = read_lock(data, source=source)
+        self.problems += lock.problems
+        return lock
+
+    def _baseline(self) -> Lock | None:
+        data, source, renamed = self.request.baseline, "the baseline", {}
+        new_only, changes = self.request.new_only, self.changes
+        if changes is not None:
+            renamed = dict(changes.renamed)
+            if data is None:
+                data = file_at(self.config.root, changes.merge_base, LOCK_PATH)
+                source = f"{LOCK_PATH} of the merge base"
         elif data is None and new_only:
             raise UsageRefused("--new-only needs --since REF, or --baseline FILE")
         if data is None:
             if new_only:
                 self.notices.append(f"the merge base has no {LOCK_PATH}: every finding is new")
             return Lock() if new_only else None
-        lock = self._read(data, source)
-        renamed = {
-            path: moved(lock.notes[old], path, gates_folder=self.corpus.gates.folder)
-            for path, old in (changes.renamed if changes else {}).items()
+        lock, folder = self._read_lock(data, source), self.corpus.gates.folder
+        moved = {
+            path: _moved(lock.notes[old], path, gates_folder=folder)
+            for path, old in renamed.items()
             if old in lock.notes
         }
-        return Lock(lock.gates, {**renamed, **lock.notes})
+        return Lock(lock.gates, {**moved, **lock.notes})
 
-    def _read(self, data: bytes, source: str) -> Lock:
-        lock = read_lock(data, source=source)
-        self.problems += lock.problems
-        return lock
+    def judge(self, note: NoteText, gates: Sequence[Gate]) -> Iterator[_Row]:
+        """Judge a note as it is now."""
+        given = rule_input(note.text, note_path=note.path, linker=self.corpus.linker)
+        for gate in gates:
+            if gate.rule not in RULES:
+                yield from self._by_reviews(note, gate)
+                continue
+            review = judge(gate.rule, given)
+            if review.decision == Decision.ERROR:
+                yield _stale(note, gate, "decision-error")
+            if review.decision in QUEUED_DECISIONS:
+                yield from self._identified(note, gate, typed_findings(review))
+
+    def _identified(
+        self, note: NoteText, gate: Gate, found: Sequence[ParsedFinding]
+    ) -> Iterator[CheckFindingJson]:
+        """Yield what a rule found but for what was rejected or deferred."""
+        locks = [*self.locks, *([self.baseline] if self.baseline else [])]
+        known = [item for lock in locks for item in lock.note(note.path).findings_of(gate.gate_id)]
+        states = {item.fingerprint: item.state for item in reversed(known)}
+        earlier = [
+            KnownFinding(item.fingerprint, item.quote, item.text, item.severity, item.line)
+            for item in known
+        ]
+        where = {"note_path": note.path, "gate_path": gate.path, "note_text": note.text}
+        for item in identify_findings(found, earlier=earlier, **where):
+            if states.get(item.fingerprint) not in _CLOSED:
+                yield self._open(note, gate, item, model=RULES_PARTITION, line=item.note_line)
+
+    def _by_reviews(self, note: NoteText, gate: Gate) -> Iterator[_Row]:
+        # The first lock of those that lack least.
+        lock = max(self.locks, key=lambda lock: self._place(lock, note, gate))
+        lacking = self._place(lock, note, gate)
+        if lacking < len(_PRECEDENCE):
+            yield _stale(note, gate, _PRECEDENCE[lacking].value)
+        if lock.gates.get(gate.gate_id) == gate.sha256:
+            yield from self._open_findings(lock.note(note.path), note, gate)
+
+    def _place(self, lock: Lock, note: NoteText, gate: Gate) -> int:
+        """Return the place of the reason why a lock's reviews are stale; the end if fresh."""
+        now, by_text = Digests(note.sha256, gate.sha256), lock.gates.get(gate.gate_id)
+        texts = lock.note(note.path).texts_of(gate.gate_id, *self.request.models)
+        reasons = [staleness_reasons(current=now, accepted=Digests(t, by_text)) for t in texts]
+        places = [_PRECEDENCE.index(found[0]) if found else len(_PRECEDENCE) for found in reasons]
+        return max(places, default=0)
+
+    def _open_findings(
+        self, locked: LockedNote, note: NoteText, gate: Gate
+    ) -> Iterator[CheckFindingJson]:
+        """Yield what is open of the last review; without its quote a finding waits for the next."""
+        models, listed = self.request.models, locked.findings_of(gate.gate_id)
+        listed = [found for found in listed if not models or found.model in models]
+        for found in listed:
+            if found.model != listed[-1].model or found.state != DispositionState.OPEN:
+                continue
+            line, near = found.line, found.line or 1
+            if note.sha256 not in locked.texts_of(gate.gate_id, found.model):
+                places = quote_lines(note.text, found.quote) if found.quote else ()
+                line = min(places, key=lambda place: abs(place - near), default=None)
+                if found.quote and line is None:
+                    continue
+            yield self._open(note, gate, found, model=found.model, line=line)
+
+    def _open(
+        self,
+        note: NoteText,
+        gate: Gate,
+        found: LockedFinding | Finding,
+        *,
+        model: str,
+        line: int | None,
+    ) -> CheckFindingJson:
+        base = self.baseline
+        known = base.note(note.path).findings_of(gate.gate_id) if base else []
+        is_known = any(item.fingerprint == found.fingerprint for item in known)
+        return from_row(
+            CheckFindingJson,
+            found,
+            note_path=note.path,
+            gate_id=gate.gate_id,
+            model_partition=model,
+            line=line,
+            new=not is_known if base else None,
+        )
 
 
 def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store: bool) -> Report:
@@ -140,46 +252,55 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
     :raises ProgramNotStarted, GitRefused, ShallowClone: `since` cannot be answered.
     """
-    check = _Check(corpus, request, config)
-    changes = None if request.since is None else changes_since(config.root, request.since)
-    gates, notes = check.gates(), check.notes(changes)
-    locks = [*([stored_lock(corpus, notes)] if store else []), check.lock()]
-    baseline = check.baseline(changes)
-    if request.models:
-        notes_of = [note for lock in locks for note in lock.notes.values()]
-        known = {review.model for note in notes_of for review in note.reviews}
-        check.notices += unknown_partitions(request.models, config=config, known=known)
-    check.notices += corpus.unknown_muted()
+    check = _Check(corpus, request, config, store=store)
     pairs: list[tuple[str, str]] = []
-    found: list[CheckFindingJson | StalePairJson] = []
-    for facts in notes:
+    rows: list[_Row] = []
+    for facts in check.notes:
         try:
             note = check.read(facts.path)
         except UnreadableFile as refused:
             check.problems.append(refused.problem)
             continue
-        of_note = [gate for gate in gates if applies(gate.requirement, facts.kind)]
-        pairs += ((facts.path, gate.gate_id) for gate in of_note)
-        found += NoteJudge(corpus, note, locks, baseline, request.models).judge(of_note)
-    findings = [item for item in found if isinstance(item, CheckFindingJson)]
+        gates = [gate for gate in check.gates if applies(gate.requirement, facts.kind)]
+        pairs += ((facts.path, gate.gate_id) for gate in gates)
+        rows += check.judge(note, gates)
+    every = [row for row in rows if isinstance(row, CheckFindingJson)]
     muted = {} if request.gates else corpus.muted
-    if left_out := sum(item.gate_id in muted for item in findings):
+    findings = [item for item in every if item.gate_id not in muted]
+    if left_out := len(every) - len(findings):
         check.notices.append(f"findings of muted gates, left out: {left_out}")
-    findings = [item for item in findings if item.gate_id not in muted]
     shown = [item for item in findings if item.new or not request.new_only]
     document = NotesCheckJson(
-        merge_base=changes.merge_base if changes else None,
-        notes=len(notes),
-        gates=len(gates),
+        merge_base=check.changes.merge_base if check.changes else None,
+        notes=len(check.notes),
+        gates=len(check.gates),
         pairs=len(pairs),
         findings=shown,
-        stale=[item for item in found if isinstance(item, StalePairJson)],
+        stale=[row for row in rows if isinstance(row, StalePairJson)],
         known=len(findings) - len(shown),
         problems=[problem_json(problem) for problem in in_order(check.problems)],
         notices=check.notices,
     )
     document.tripped = "; ".join(_trips(document, request.fail_on)) or None
     return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(config.root))
+
+
+def _stale(note: NoteText, gate: Gate, reason: str) -> StalePairJson:
+    return StalePairJson(note_path=note.path, gate_id=gate.gate_id, reason=reason)
+
+
+def _moved(note: LockedNote, path: str, *, gates_folder: str) -> LockedNote:
+    """Return the line of a note that was renamed to `path`, with the fingerprints it has there."""
+    findings = []
+    groups = groupby(note.findings, key=lambda item: (item.gate, item.model))
+    for (gate_id, _model), group in groups:
+        found, gate_path = list(group), f"{gates_folder}/{gate_id}.md"
+        own = own_fingerprints(found, note_path=path, gate_path=gate_path)
+        findings += [
+            msgspec.structs.replace(item, fingerprint=fingerprint)
+            for item, fingerprint in zip(found, own, strict=True)
+        ]
+    return LockedNote(path, (), tuple(findings))
 
 
 def _trips(document: NotesCheckJson, levels: Sequence[str]) -> Iterator[str]:

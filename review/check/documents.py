@@ -10,7 +10,7 @@ from itertools import groupby
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
 from review.domain.printing import count_words
-from review.knowledge_base.gate_catalog import Gate
+from review.knowledge_base import Gate
 from review.vocabulary import Severity
 
 
@@ -71,8 +71,8 @@ class Report:
 
     def by_gravity(self) -> list[CheckFindingJson]:
         """Return the findings, the gravest first, and new ones before others."""
-        ranks, findings = Severity.values, self.document.findings
-        return sorted(findings, key=lambda found: (-ranks.index(found.severity), not found.new))
+        rank, findings = Severity.values.index, self.document.findings
+        return sorted(findings, key=lambda found: (-rank(found.severity), not found.new))
 
     def stale_notes(self) -> Iterator[tuple[str, str]]:
         """Yield each note with stale pairs, and a line that counts them by reason."""

@@ -1,16 +1,29 @@
-"""The review lock: decisions and findings as text that is committed, one line a note."""
+"""The review lock: decisions and findings as text that is committed, or as the store holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Annotated
 
 import msgspec
+from msgspec.structs import asdict, astuple
 
-from review.documents.base import encode
+from review.check.documents import CheckFindingJson, NotesCheckJson, Report
+from review.documents.base import encode, from_row
+from review.documents.problems import problem_json
 from review.domain.printing import UNSAFE
 from review.domain.problems import Problem
+from review.findings.documents import QueueEntryJson
+from review.git import prefix_of
+from review.knowledge_base import Corpus, NoteFacts, NoteList
+from review.models import CurrentAcceptance, KbPath, ModelPartition, NamedKeys
+from review.queue.entries import read_warn_queue
+from review.queue.queue import QueueFilter
+from review.selection.path_filters import gate_label
+from review.settings.config import Config
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     Decision,
@@ -22,7 +35,6 @@ from review.vocabulary import (
 LOCK_PATH = "kb/review.lock"
 _HEADER = b'{"schema":"review-lock/1"}'
 Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
-_T = TypeVar("_T")
 
 
 class LockedFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -102,15 +114,18 @@ def read_lock(data: bytes, *, source: str = LOCK_PATH) -> Lock:
     if header != _HEADER:
         message = f"expected {_HEADER.decode()}; nothing in the file counts"
         return Lock(problems=(_damaged(source, 1, message),))
-    found: dict[tuple[bool, str], LockedGate | LockedNote | None] = {}
+    found: dict[tuple[type, str], LockedGate | LockedNote | None] = {}
     problems = []
     for number, line in enumerate(lines, 2):
-        of_gate = line.startswith(b'{"gate":')
-        read = _read(line, LockedGate) if of_gate else _read(line, LockedNote)
-        if isinstance(read, str):
-            problems.append(_damaged(source, number, read))
+        kind: type[LockedGate | LockedNote] = LockedNote
+        if line.startswith(b'{"gate":'):
+            kind = LockedGate
+        try:
+            read = msgspec.json.decode(line, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            problems.append(_damaged(source, number, str(error)))
             continue
-        key = of_gate, read.gate if isinstance(read, LockedGate) else read.note
+        key = kind, astuple(read)[0]
         if key in found:
             message = "a second line of this note or gate; neither counts"
             problems.append(_damaged(source, number, message))
@@ -123,14 +138,95 @@ def read_lock(data: bytes, *, source: str = LOCK_PATH) -> Lock:
     )
 
 
-def _read(line: bytes, kind: type[_T]) -> _T | str:
-    """Return the content of a line, or the reason why it cannot be read."""
-    try:
-        return msgspec.json.decode(line, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return str(error)
-
-
 def _damaged(source: str, line: int, message: str) -> Problem:
     told = f"{message}: export the lock again"
     return Problem(source, ProblemCode.DAMAGED_LOCK, told, skipped=True, line=line)
+
+
+_COLUMNS = (
+    "note__path", "gate__path", "model_partition__name", "note_snapshot__content_sha256",
+    "gate_snapshot__content_sha256", "decision",
+)  # fmt: skip
+
+
+def stored_lock(corpus: Corpus, notes: Sequence[NoteFacts]) -> Lock:
+    """Return the current acceptances of notes, and the findings of the queue in every state.
+
+    All decisions about a gate were made by one text of it: today's, if any was, else the one that
+    was accepted last. Reviews by another text and of gates that are gone are left out.
+    """
+    models = dict(ModelPartition.objects.values_list("pk", "name")) if notes else {}
+    rows = CurrentAcceptance.objects.filter(model_partition_id__in=list(models))
+    paths = {note.path for note in notes}
+    rows = rows.filter(note_id__in=NamedKeys(KbPath.objects.ids(paths).values()))
+    today = {gate.gate_id: gate.sha256 for gate in corpus.gates.gates}
+    accepted = [
+        (note, gate_id, *others)
+        for note, gate, *others in rows.order_by("event_id").values_list(*_COLUMNS)
+        if (gate_id := gate_label(gate, corpus.gates.folder)) in today
+    ]
+    gates: dict[str, str] = {}
+    for _note, gate_id, _model, _sha256, by_text, _decision in accepted:
+        if gates.get(gate_id) != today[gate_id]:
+            gates[gate_id] = by_text
+    reviews: dict[str, dict[tuple[str, str], dict[str, Decision]]] = defaultdict(dict)
+    for note, gate_id, model, sha256, by_text, decision in accepted:
+        if gates[gate_id] == by_text:
+            reviews[note].setdefault((model, sha256), {})[gate_id] = Decision(decision)
+    findings = _findings(corpus, notes, sorted(models.values()))
+    lines = {}
+    for path, by in reviews.items():
+        locked = [LockedReview(*key, dict(sorted(by[key].items()))) for key in sorted(by)]
+        lines[path] = LockedNote(path, tuple(locked), tuple(findings[path]))
+    return Lock(gates, lines)
+
+
+def _findings(
+    corpus: Corpus, notes: Sequence[NoteFacts], models: Sequence[str]
+) -> dict[str, list[LockedFinding]]:
+    wanted = QueueFilter(
+        notes=tuple(note.path for note in notes),
+        gates=tuple(gate.path for gate in corpus.gates.gates),  # muted ones only if named
+        states=tuple(DispositionState.values),
+    )
+    listed = NoteList(tuple(notes), ())
+    found: dict[str, list[LockedFinding]] = defaultdict(list)
+    # Of all models at once the queue has one entry a pair.
+    filters = [replace(wanted, partitions=(model,)) for model in models]
+    queues = [read_warn_queue(corpus, one, listed=listed).entries for one in filters]
+    for entry in sorted(chain(*queues), key=lambda entry: (entry.gate_id, entry.accepted_at or "")):
+        keys = {"gate": entry.gate_id, "model": entry.model_partition}
+        found[entry.note_path] += [
+            msgspec.convert({**asdict(item), **keys, "state": item.status}, LockedFinding)
+            for item in entry.findings
+        ]
+    return found
+
+
+def queue_report(
+    listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus, *, config: Config
+) -> Report:
+    """Return the findings of entries of the queue."""
+    entries = list(listed)
+    pairs = tuple((entry.note_path, entry.gate_id) for entry in entries)
+    document = NotesCheckJson(
+        notes=len({note for note, _gate in pairs}),
+        gates=len({gate for _note, gate in pairs}),
+        pairs=len(pairs),
+        findings=[
+            from_row(
+                CheckFindingJson,
+                item,
+                note_path=entry.note_path,
+                gate_id=entry.gate_id,
+                model_partition=entry.model_partition,
+                line=item.line_now,
+            )
+            for entry in entries
+            for item in entry.findings
+        ],
+        stale=[],
+        problems=[problem_json(problem) for problem in problems],
+        notices=[],
+    )
+    return Report(document, corpus.gates.gates, pairs, prefix_of(config.root))

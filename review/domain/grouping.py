@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
+from review.domain.paths import lens_of
 from review.vocabulary import Grouping
 
+DEFAULT_BATCH_SIZE = 8
+
+
+class Target(Protocol):
+    """A note and a gate that are to be a pair."""
+
+    @property
+    def note_path(self) -> str: ...
+
+    @property
+    def gate_path(self) -> str: ...
+
+    @property
+    def gate_id(self) -> str: ...
+
+
 T = TypeVar("T")
+T_target = TypeVar("T_target", bound=Target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +39,27 @@ class Group(Generic[T]):
 
 
 def group_targets(
-    items: Iterable[T],
+    items: Iterable[T_target],
     *,
     grouping: Grouping,
-    batch_size: int | None,
-    note_of: Callable[[T], str],
-    gate_of: Callable[[T], str],
-    lens_of: Callable[[T], str],
-) -> list[Group[T]]:
+    batch_size: int | None = None,
+    across_lenses: bool = False,
+) -> list[Group[T_target]]:
     """Pack items; the same set in any order gives the same groups.
 
     Groups are sorted by note and lens, or by gate and first note.
 
-    :param batch_size: items of a group; None is all.
+    :param batch_size: items of a group; None is `DEFAULT_BATCH_SIZE` by gate, and all by note.
+    :param across_lenses: a note's group has the gates of all lenses.
     """
     by_note = grouping is Grouping.NOTE
-    packed: dict[tuple[str, str], list[T]] = {}
-    ordered = sorted(items, key=lambda item: (note_of(item), gate_of(item)))
+    packed: dict[tuple[str, str], list[T_target]] = {}
+    ordered = sorted(items, key=lambda item: (item.note_path, item.gate_path))
     for item in ordered:
-        name = note_of(item) if by_note else gate_of(item)
-        packed.setdefault((name, lens_of(item)), []).append(item)
-    size = batch_size or len(ordered)
+        name = item.note_path if by_note else item.gate_path
+        lens = "" if across_lenses else lens_of(item.gate_id)
+        packed.setdefault((name, lens), []).append(item)
+    size = batch_size or (len(ordered) if by_note else DEFAULT_BATCH_SIZE)
     return [
         Group(grouping, key[1], tuple(packed[key][start : start + size]))
         for key in sorted(packed)

@@ -171,6 +171,12 @@ def near_matches(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[st
     return tuple(ranked)[:limit]
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint with the near matches of a word; `""` where nothing known is near."""
+    near = near_matches(word, known)
+    return f"did you mean {', '.join(near)}?" if near else ""
+
+
 def _shown(raw: str) -> str:
     """Quote a name for a message: escaped, and not longer than a line or two."""
     return repr(raw if len(raw) <= _SHOWN_CHARACTERS else raw[:_SHOWN_CHARACTERS] + "…")

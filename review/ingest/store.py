@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,13 +15,11 @@ from review.ingest.request import IngestRequest, JobMoved
 from review.job_files import result_name
 from review.models import (
     Acceptance,
-    Claim,
     Ending,
-    Evidence,
     Finding,
     JobEvent,
+    JobMove,
     JobOutput,
-    PairReview,
     ReviewJob,
     ReviewPair,
     ReviewText,
@@ -76,8 +74,8 @@ def store_plans(plans: Sequence[Plan], request: IngestRequest, *, now: datetime)
     taken = [_Taken(plan, item) for plan in plans for item in plan.taken]
     findings = Finding.objects.bulk_create(list(_findings(taken)), batch_size=100)
     why_not = _accept(taken, request, now=now)
-    reviews = [(each.item.pair, _pair_review(each, why_not)) for each in taken]
-    if not ReviewPair.objects.complete(reviews, now=now):
+    pairs = [_reviewed(each, why_not) for each in taken]
+    if pairs and not ReviewPair.objects.complete(pairs, now=now):
         raise JobMoved(f"a pair of {_named(plans)} was completed by another process")
     ReviewText.objects.bulk_create(
         [ReviewText(pair=each.item.pair, text=each.item.text) for each in taken]
@@ -95,23 +93,16 @@ def _named(plans: Sequence[Plan]) -> str:
 
 
 def _move_jobs(plans: Sequence[Plan], request: IngestRequest, *, now: datetime) -> None:
-    events = [_event(plan, request, now=now) for plan in plans]
+    moves = [
+        JobMove(job.pk, job.status, plan.ending.status, plan.ending.reason or "ingested")
+        for plan in plans
+        for job in [plan.read.job]
+    ]
     # First, so that a job somebody else moved stops us before any other write.
     for alike in _alike(plans):
         if not _move(alike, request, now=now):
             raise JobMoved(f"{_named(alike)} was moved by another process; look at it again")
-    JobEvent.objects.record(events)
-
-
-def _event(plan: Plan, request: IngestRequest, *, now: datetime) -> JobEvent:
-    return JobEvent(
-        job=plan.read.job,
-        from_status=JobStatus(plan.read.job.status),
-        to_status=plan.ending.status,
-        actor=request.actor,
-        note=plan.ending.reason or "ingested",
-        at=now,
-    )
+    JobEvent.objects.record(moves, actor=request.actor, now=now)
 
 
 def _alike(plans: Sequence[Plan]) -> list[list[Plan]]:
@@ -128,18 +119,17 @@ def _alike(plans: Sequence[Plan]) -> list[list[Plan]]:
 def _move(alike: Sequence[Plan], request: IngestRequest, *, now: datetime) -> bool:
     first = alike[0]
     leaving = JobStatus(first.read.job.status)
-    is_unclaimed = first.read.job.started_at is None
+    also: dict[str, object] = {}
+    if model := first.read.parsed.self_reported_model:
+        also["self_reported_model"] = model
+    if request.provenance is not None and first.read.job.started_at is None:
+        also |= {"started_at": now, "claimed_by": request.actor, **asdict(request.provenance)}
     moved = ReviewJob.objects.held_by(request.lease).close(
         [plan.read.job for plan in alike],
         leaving=leaving,
         ending=first.ending,
-        evidence=Evidence(
-            telemetry=dict(request.telemetry) if request.telemetry is not None else None,
-            self_reported_model=first.read.parsed.self_reported_model or "",
-        ),
-        claim=Claim(request.provenance, request.actor)
-        if request.provenance is not None and is_unclaimed
-        else None,
+        telemetry=request.telemetry,
+        also=also,
         now=now,
     )
     # A failed job can be left for failed again: then it is the pairs that tell of another ingest.
@@ -157,17 +147,15 @@ def keep_raw(job: ReviewJob, raw: bytes, *, now: datetime) -> None:
     JobOutput.objects.get_or_create(job=job, content_sha256=sha256_hex(raw), defaults=defaults)
 
 
-def _pair_review(each: _Taken, why_not: dict[int, NotAccepted]) -> PairReview:
-    read, item = each.plan.read, each.item
+def _reviewed(each: _Taken, why_not: dict[int, NotAccepted]) -> ReviewPair:
+    read, pair, found = each.plan.read, each.item.pair, each.item.decision
     folder = read.job.prompt_path.rpartition("/")[0]
-    name = result_name(item.pair.ordinal, *read.names[item.pair.ordinal])
-    return PairReview(
-        decision=item.decision.decision,
-        source=item.decision.source,
-        problem=item.decision.problem,
-        not_accepted=why_not.get(item.pair.pk),
-        result_path=f"{folder}/{name}",
-    )
+    pair.decision = found.decision.value
+    pair.decision_source = found.source.value if found.source else ""
+    pair.problem = found.problem
+    pair.not_accepted = why_not[pair.pk].value if pair.pk in why_not else ""
+    pair.result_path = f"{folder}/{result_name(pair.ordinal, *read.names[pair.ordinal])}"
+    return pair
 
 
 def _accept(

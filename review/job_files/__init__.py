@@ -8,7 +8,7 @@ from review.job_files.atomic_write import (
     ForeignJobFolder,
     OutputNotReadable,
 )
-from review.job_files.naming import JobPaths, folder_name, job_paths, manifest_path, result_name
+from review.job_files.naming import folder_name, job_folder, manifest_path, result_name
 from review.job_files.store import MAX_OUTPUT_BYTES, ArtifactStore
 
 __all__ = [
@@ -17,10 +17,9 @@ __all__ = [
     "ArtifactStore",
     "FixRecord",
     "ForeignJobFolder",
-    "JobPaths",
     "OutputNotReadable",
     "folder_name",
-    "job_paths",
+    "job_folder",
     "manifest_path",
     "result_name",
 ]

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from review.errors import Conflict, InputRejected, ReviewError
-from review.private_files import FILE_MODE, create_file, make_private, replace_file
+from review.private_files import FILE_MODE, make_private, replace_file
 from review.settings.config import REPORTS_FOLDER, Config
 
 
@@ -38,7 +38,7 @@ def refusing_to(what: str) -> Iterator[None]:
         ) from error
 
 
-_MODE = 0o666  # less the umask, as any new file of this user
+NEW_FILE_MODE = 0o666  # less the umask, as any new file of this user
 
 
 def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
@@ -49,39 +49,7 @@ def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
     """
     with refusing_to(f"write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, [data] if isinstance(data, bytes) else data, mode=_MODE)
-
-
-def write_whole_new(path: Path, data: bytes) -> bool:
-    """Create a file atomically; return False if the path exists.
-
-    :raises ArtifactNotWritten: the system refused.
-    """
-    with refusing_to(f"write {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            create_file(path, [data], mode=_MODE)
-        except FileExistsError:
-            return False
-    return True
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder and those on the way to it; one that is there is fine.
-
-    :raises ArtifactNotWritten: the system refused.
-    """
-    with refusing_to(f"make {path}"):
-        path.mkdir(parents=True, exist_ok=True)
-
-
-def make_private_folder(path: Path) -> None:
-    """Make a folder for its owner alone; one that is there is fine.
-
-    :raises ArtifactNotWritten: the system refused.
-    """
-    with refusing_to(f"make {path}"):
-        make_private(path)
+        replace_file(path, [data] if isinstance(data, bytes) else data, mode=NEW_FILE_MODE)
 
 
 class FixRecord:

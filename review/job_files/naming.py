@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from review.domain.paths import slug
 from review.settings.config import Config
 
@@ -12,26 +10,12 @@ OUTPUT_NAME = "bundle-output.md"
 MANIFEST_NAME = "MANIFEST.json"
 
 
-@dataclass(frozen=True)
-class JobPaths:
-    """The paths of a job's files: root-relative POSIX when below the root, else absolute."""
-
-    folder: str
-    prompt: str
-    bundle_output: str
-    manifest: str
-
-
-def job_paths(config: Config, job_id: int) -> JobPaths:
-    """The paths of a job that is about to be made; one that exists has its own in its row."""
-    try:
-        base = config.artifacts.relative_to(config.root)
-    except ValueError:
-        base = config.artifacts
-    folder = f"{base.as_posix()}/{folder_name(job_id)}"
-    return JobPaths(
-        folder, f"{folder}/{PROMPT_NAME}", f"{folder}/{OUTPUT_NAME}", f"{folder}/{MANIFEST_NAME}"
-    )
+def job_folder(config: Config, job_id: int) -> str:
+    """The folder of a job that is about to be made: root-relative when below the root."""
+    base = config.artifacts
+    if base.is_relative_to(config.root):
+        base = base.relative_to(config.root)
+    return f"{base.as_posix()}/{folder_name(job_id)}"
 
 
 def folder_name(job_id: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from contextlib import suppress
 
 from django.core.files.storage import FileSystemStorage, storages
 
@@ -21,7 +21,7 @@ MAX_OUTPUT_BYTES = 16_000_000
 class ArtifactStore:
     """Job files in the artifacts folder, or in the storage that Django's `review_artifacts` names.
 
-    Paths are those of `JobPaths` and of the rows. A path outside the artifacts folder (another
+    Paths are those of the rows. A path outside the artifacts folder (another
     one was set when the job was made) is read and written where it is.
     """
 
@@ -40,7 +40,12 @@ class ArtifactStore:
         name = folder_name(job_id)
         with refusing_to(f"write {name}"):
             while not self._files.create_folder(name, files, owner=store_id):
-                self._refuse_foreign(name, store_id)
+                owner = self.owner(name)
+                if owner not in ("", store_id):
+                    raise ForeignJobFolder(
+                        f"{self._config.artifacts / name} belongs to a job of another store ({owner})",
+                        hint="give each store a folder of its own: set COMMONPLACE_REVIEW_ARTIFACTS",
+                    )
                 self._files.move_aside(name)
 
     def discard_folders(self, job_ids: Iterable[int]) -> None:
@@ -56,14 +61,6 @@ class ArtifactStore:
         files, name = self._locate(path)
         with refusing_to(f"write {path}"):
             files.write(name, data)
-
-    def write_text(self, path: str, text: str) -> None:
-        """`write_bytes` of UTF-8; a lone surrogate becomes a question mark."""
-        self.write_bytes(path, text.encode("utf-8", "replace"))
-
-    def exists(self, path: str) -> bool:
-        files, name = self._locate(path)
-        return files.exists_there(name)
 
     def is_out_of_reach(self, path: str) -> bool:
         """Return whether nothing is written there, because a link on the way leads out of the folder."""
@@ -98,7 +95,13 @@ class ArtifactStore:
 
     def owner(self, name: str) -> str:
         """The store that a folder's manifest names; "" when there is none, or it names none."""
-        return _owner(self._files, name)
+        try:
+            data = self._files.read(f"{name}/{MANIFEST_NAME}", limit=MAX_OUTPUT_BYTES)
+            manifest = json.loads(data)
+        except (OSError, ValueError, RecursionError):
+            return ""
+        owner = manifest.get("store_id") if isinstance(manifest, dict) else None
+        return owner if isinstance(owner, str) else ""
 
     def keep_input(self, bundle_output_path: str, data: bytes) -> None:
         """Keep an output that was read elsewhere as the job's own; another one there moves aside.
@@ -107,7 +110,10 @@ class ArtifactStore:
         """
         files, name = self._locate(bundle_output_path)
         with refusing_to(f"write {bundle_output_path}"):
-            if _holds(files, name, data):
+            is_kept = False
+            with suppress(OSError):
+                is_kept = files.read(name, limit=len(data) + 1) == data
+            if is_kept:
                 files.write(name, data)  # in its own right, should it be a link
                 return
             while not files.write_new(name, data):
@@ -120,14 +126,6 @@ class ArtifactStore:
         except ValueError:
             return LocalFolder(full.parent), full.name
 
-    def _refuse_foreign(self, name: str, store_id: str) -> None:
-        owner = _owner(self._files, name)
-        if owner not in ("", store_id):
-            raise ForeignJobFolder(
-                f"{self._config.artifacts / name} belongs to a job of another store ({owner})",
-                hint="give each store a folder of its own: set COMMONPLACE_REVIEW_ARTIFACTS",
-            )
-
 
 def _declared() -> RemoteFolder | None:
     """The storage that the settings name, unless it is a folder: which one, the configuration says."""
@@ -135,19 +133,3 @@ def _declared() -> RemoteFolder | None:
         return None
     storage = storages[STORAGE_ALIAS]
     return None if isinstance(storage, FileSystemStorage) else RemoteFolder(storage)
-
-
-def _owner(files: LocalFolder | RemoteFolder, name: str) -> str:
-    try:
-        manifest: Any = json.loads(files.read(f"{name}/{MANIFEST_NAME}", limit=MAX_OUTPUT_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return ""
-    owner = manifest.get("store_id") if isinstance(manifest, dict) else None
-    return owner if isinstance(owner, str) else ""
-
-
-def _holds(files: LocalFolder | RemoteFolder, name: str, data: bytes) -> bool:
-    try:
-        return files.read(name, limit=len(data) + 1) == data
-    except OSError:
-        return False

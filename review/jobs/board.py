@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from django.db.models import Count, Q
 
@@ -15,12 +15,10 @@ from review.job_files import manifest_path
 from review.jobs.job_documents import JobJson, PairJson
 from review.jobs.pages_documents import JobEventJson
 from review.models import JobEvent, ReviewJob, ReviewPair, batched
+from review.models.jobs import ReviewJobQuerySet
 from review.runners.outcome import MODEL_ANSWERED
 from review.vocabulary import (
-    Decision,
     FailureCode,
-    Grouping,
-    JobPurpose,
     JobStatus,
     NotAccepted,
     PairStatus,
@@ -44,50 +42,8 @@ class UnknownJob(InputRejected):
     """No job has this id."""
 
 
-@dataclass(frozen=True)
-class JobFilter:
-    """A filter of jobs; an empty one keeps all.
-
-    :param job_ids: only these, when it is not None.
-    """
-
-    statuses: tuple[JobStatus, ...] = ()
-    partitions: tuple[str, ...] = ()
-    failure_codes: tuple[FailureCode, ...] = ()
-    lenses: tuple[str, ...] = ()
-    job_ids: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True)
-class JobRow:
-    """A job as a line of a list.
-
-    :param about: the note of a job for one note, the gate of a job for one gate.
-    :param decisions: how many of its reviews came to which decision, in the order of `Decision`.
-    """
-
-    job: ReviewJob
-    about: str
-    decisions: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
-class JobCounts:
-    """The number of jobs by each filter's values, over all jobs."""
-
-    statuses: Counter[str] = field(default_factory=Counter)
-    partitions: Counter[str] = field(default_factory=Counter)
-    failure_codes: Counter[str] = field(default_factory=Counter)
-
-
-@dataclass(frozen=True, slots=True)
-class PairText:
-    """A pair with the digests of both texts."""
-
-    note_path: str
-    gate_path: str
-    note_sha256: str
-    gate_sha256: str
+# A pair's note and gate, and the digests of both texts.
+PairText = tuple[str, str, str, str]
 
 
 def require_job(job_id: int) -> ReviewJob:
@@ -116,92 +72,45 @@ def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
         # Tuples: an instance with its note and its gate takes five times as long.
         for job_id, pair_id, ordinal, note, gate, status, decision in rows.values_list(*_COLUMNS):
-            pair = PairJson(
-                review_pair_id=pair_id,
-                ordinal=ordinal,
-                note_path=note,
-                gate_path=gate,
-                gate_id=gate_id_of(gate, gates_folder=gates_folder),
-                pair_status=status,
-                decision=decision or None,
-            )
+            gate_id = gate_id_of(gate, gates_folder=gates_folder)
+            pair = PairJson(pair_id, ordinal, note, gate, gate_id, status, decision or None)
             pairs.setdefault(job_id, []).append(pair)
         jobs = ReviewJob.objects.with_names().in_bulk(chunk)
-        for job_id in chunk:
-            if job_id in jobs:
-                shown.append(_job_json(jobs[job_id], pairs.get(job_id, [])))
+        shown += [_job_json(jobs[pk], pairs.get(pk, [])) for pk in chunk if pk in jobs]
     return shown
 
 
-def list_job_ids(
+def find_jobs(
     *,
-    statuses: Sequence[JobStatus] = (),
-    model_partition: str = "",
-    purpose: JobPurpose | None = None,
-) -> list[int]:
-    """Return the ids of the jobs that match, oldest first."""
-    jobs = ReviewJob.objects.order_by("pk")
-    if purpose is not None:
-        jobs = jobs.filter(purpose=purpose)
-    if statuses:
-        jobs = jobs.filter(status__in=statuses)
-    if model_partition:
-        jobs = jobs.of_partition(model_partition)
-    return list(jobs.values_list("pk", flat=True))
-
-
-def newest_job_ids(wanted: JobFilter, *, before: int | None, limit: int) -> list[int]:
-    """Return the ids of the jobs that match, newest first, below `before`."""
-    conditions = {
-        "status__in": wanted.statuses or None,
-        "model_partition__name__in": wanted.partitions or None,
-        "failure_code__in": wanted.failure_codes or None,
-        "lens__in": wanted.lenses or None,
-        "pk__in": wanted.job_ids,
-        "pk__lt": before,
+    statuses: Collection[str] = (),
+    partitions: Collection[str] = (),
+    failure_codes: Collection[str] = (),
+    lenses: Collection[str] = (),
+    job_ids: Collection[int] | None = None,
+) -> ReviewJobQuerySet:
+    """Return the jobs that match, oldest first; an empty filter keeps all, as None does for ids."""
+    filters = {
+        "status": statuses,
+        "model_partition__name": partitions,
+        "failure_code": failure_codes,
+        "lens": lenses,
     }
-    given = {name: value for name, value in conditions.items() if value is not None}
-    jobs = ReviewJob.objects.filter(**given).order_by("-pk")
-    return list(jobs.values_list("pk", flat=True)[:limit])
+    conditions: dict[str, Any] = {f"{name}__in": words for name, words in filters.items() if words}
+    if job_ids is not None:
+        conditions["pk__in"] = job_ids
+    return ReviewJob.objects.filter(**conditions).order_by("pk")
 
 
-def job_rows(job_ids: Sequence[int], *, gates_folder: str) -> list[JobRow]:
-    """Return the jobs as lines, in the order of `job_ids`."""
-    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
-    pairs = ReviewPair.objects.filter(job_id__in=job_ids)
-    names = {
-        job_id: (note, gate_id_of(gate, gates_folder=gates_folder))
-        for job_id, note, gate in pairs.filter(ordinal=1).values_list(
-            "job_id", "note__path", "gate__path"
-        )
-    }
-    counted = pairs.exclude(decision="").values_list("job_id", "decision").annotate(Count("pk"))
-    decided = {(job_id, decision): number for job_id, decision, number in counted.order_by()}
-    return [
-        JobRow(
-            job=jobs[job_id],
-            about=names[job_id][jobs[job_id].grouping != Grouping.NOTE],
-            decisions=tuple(
-                (word.value, decided[job_id, word.value])
-                for word in Decision
-                if (job_id, word.value) in decided
-            ),
-        )
-        for job_id in job_ids
-        if job_id in jobs
-    ]
-
-
-def count_jobs_by_kind() -> JobCounts:
-    """Count the jobs for the filters; the statuses in their order."""
-    counts = JobCounts(statuses=Counter(dict.fromkeys(JobStatus.values, 0)))
+def count_jobs() -> dict[str, dict[str, int]]:
+    """Count all jobs by `status`, in their order, by `partition`, and the failed ones by `code`."""
+    counts = {"status": Counter(dict.fromkeys(JobStatus.values, 0)), "partition": Counter[str]()}
     rows = ReviewJob.objects.order_by().values_list("status", "model_partition__name")
     for status, partition, number in rows.annotate(number=Count("pk")):
-        counts.statuses[status] += number
-        counts.partitions[partition] += number
+        counts["status"][status] += number
+        counts["partition"][partition] += number
     failed = ReviewJob.objects.filter(status=JobStatus.FAILED).order_by("failure_code")
-    counts.failure_codes.update(dict(failed.values_list("failure_code").annotate(Count("pk"))))
-    return counts
+    codes = dict(failed.values_list("failure_code").annotate(Count("pk")))
+    return {**counts, "code": codes}
 
 
 def show_event(event: JobEvent) -> JobEventJson:
@@ -225,13 +134,11 @@ def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Coun
         job__status__in=(JobStatus.COMPLETED, JobStatus.FAILED),
         job__started_at__isnull=False,
         job__model_partition__name=model_partition,
-        note__path__in={pair.note_path for pair in pairs},
-        gate__path__in={pair.gate_path for pair in pairs},
+        note__path__in={pair[0] for pair in pairs},
+        gate__path__in={pair[1] for pair in pairs},
     )
     snapshots = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
-    return Counter(
-        PairText(*row) for row in rows.values_list("note__path", "gate__path", *snapshots)
-    )
+    return Counter(rows.values_list("note__path", "gate__path", *snapshots))
 
 
 def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,7 +22,7 @@ from review.jobs.provenance import (
     check_flags,
     validate_provenance,
 )
-from review.models import JobEvent, Lease, NamedKeys, Provenance, ReviewJob
+from review.models import JobEvent, JobMove, Lease, Provenance, ReviewJob
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus
 
@@ -37,7 +37,6 @@ class ClaimRequest:
 
     :param job_id: this one; None claims the oldest queued ones.
     :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
-    :param only: of these jobs alone; None claims of all.
     :param effort_unknown: the harness names its model but not the effort.
     :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
     :param parent: the process that stays until the jobs are closed; when it is gone, they are
@@ -50,7 +49,6 @@ class ClaimRequest:
     job_id: int | None = None
     limit: int = 1
     model_partition: str | None = None
-    only: Sequence[int] | None = None
     effort_unknown: bool = False
     purpose: JobPurpose = JobPurpose.REVIEW
     parent: Parent | None = None
@@ -72,8 +70,6 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
         queued = queued.filter(pk=request.job_id)
     else:
         queued = queued.filter(purpose=request.purpose)
-    if request.only is not None:
-        queued = queued.filter(pk__in=NamedKeys(request.only))
     if request.model_partition is not None:
         queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
     fitting = _fitting_partitions(queued, request, config)
@@ -126,17 +122,8 @@ def _claim(job_ids: Iterable[int], request: ClaimRequest, *, now: datetime) -> l
                 claimed.append(job_id)
             if len(claimed) == request.limit:
                 break
-        JobEvent.objects.record(
-            JobEvent(
-                job_id=job_id,
-                from_status=JobStatus.QUEUED,
-                to_status=JobStatus.RUNNING,
-                actor=request.actor,
-                note="claimed",
-                at=now,
-            )
-            for job_id in claimed
-        )
+        moves = (JobMove(pk, JobStatus.QUEUED, JobStatus.RUNNING, "claimed") for pk in claimed)
+        JobEvent.objects.record(moves, actor=request.actor, now=now)
     return claimed
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Count, QuerySet
 
 from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of
+from review.jobs.job_documents import PlannedJobJson
+from review.knowledge_base import Corpus
 from review.models import KbPath, ReviewJob, ReviewPair
+from review.protocol.prompt import PromptRequest, estimate_tokens, render_prompt
 from review.protocol.telemetry import Usage, read_usage
+from review.runners.api.prices import Tokens, cost_of
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import OPEN_JOB_STATUSES
 
@@ -68,7 +74,18 @@ class CostsJson(Document, kw_only=True):
 NO_RUNNER = "(not named)"
 _FREE = Usage(cost_usd=0.0)
 _PAST_JOBS = 500
+# Where no past job of the partition tells: about what a short review with one finding has.
+_ASSUMED_OUTPUT = 300
 _NAMES = ("model_partition__name", "runner", "lens", "purpose", "completed_at")
+_BOOKS = ("gates", "lenses", "partitions", "runners", "purposes", "days")
+# What is added up, with the digits that are given.
+_DIGITS = {
+    "cost_usd": 6,
+    "input_tokens": None,
+    "output_tokens": None,
+    "cached_input_tokens": None,
+    "seconds": 3,
+}
 
 
 @dataclass(frozen=True)
@@ -97,25 +114,52 @@ def mean_cost(*, model_partition: str, runner: str) -> float | None:
     return sum(cost for cost, _estimated in past) / len(past) if past else None
 
 
-def mean_output_tokens(*, model_partition: str) -> float | None:
-    """Return the mean output per pair of the partition's latest jobs; None when none reported it."""
-    rows = _run_jobs().filter(model_partition__name=model_partition).order_by("-pk")
-    latest = rows.values_list("telemetry", "pair_count")[:_PAST_JOBS]
-    told = [(usage_of(telemetry).output_tokens or 0, pairs) for telemetry, pairs in latest]
-    pairs = sum(pairs for output, pairs in told if output)
-    return sum(output for output, _pairs in told) / pairs if pairs else None
-
-
-def _past_costs(model_partition: str, runner: str) -> list[tuple[float, int]]:
-    """Cost and estimated prompt tokens of the latest jobs that reported all of their cost."""
-    rows = _run_jobs().filter(model_partition__name=model_partition, runner=runner)
-    latest = rows.order_by("-pk").values_list("telemetry", "estimated_prompt_tokens")[:_PAST_JOBS]
-    usages = [(usage_of(telemetry), estimated) for telemetry, estimated in latest]
-    return [
-        (usage.cost_usd, estimated)
-        for usage, estimated in usages
-        if usage.cost_usd is not None and usage.whole
+def priced_estimates(
+    jobs: Sequence[PlannedJobJson], *, model_partition: str, corpus: Corpus, config: Config
+) -> list[PricedEstimateJson]:
+    """Estimate the cost of the jobs with each model API that has prices, by name."""
+    rules = estimate_tokens(render_prompt(PromptRequest("", "", (), (), ())))
+    starts = [tuple(dict.fromkeys(pair.gate_path for pair in job.pairs)) for job in jobs]
+    # The start of a prompt, which the first job with it writes to a cache, and the others read.
+    sizes = {
+        start: rules + sum(estimate_tokens(corpus.gate(path).text) for path in start)
+        for start in starts
+    }
+    first = sum(sizes.values())
+    read = sum(sizes[start] for start in starts) - first
+    prompt = sum(job.estimated_prompt_tokens for job in jobs)
+    told = [
+        (usage.output_tokens, pairs)
+        for usage, _estimated, pairs in _past_usages(model_partition__name=model_partition)
+        if usage.output_tokens
     ]
+    written = (
+        sum(output for output, _pairs in told) / sum(pairs for _output, pairs in told)
+        if told
+        else _ASSUMED_OUTPUT
+    )
+    output = round(sum(job.pair_count for job in jobs) * written)
+    estimates = []
+    for name, settings in sorted(config.runners.items()):
+        prices = settings.prices
+        if settings.kind is None or prices.input is None:
+            continue
+        # Where writing to the cache has no price of its own, it is input like any other.
+        writes = first if prices.cache_write is not None else 0
+        plain, cached = Tokens(prompt, output), Tokens(prompt - read - writes, output, read, writes)
+        estimate = PricedEstimateJson(
+            runner=name,
+            prompt_tokens=prompt,
+            cached_tokens=read,
+            output_tokens=output,
+            output_is_assumed=not told,
+            cost_usd=_rounded(cost_of(plain, prices)),
+            cached_cost_usd=_rounded(cost_of(cached, prices)),
+            batch_cost_usd=_rounded(cost_of(plain, prices, in_batch=True)),
+            cached_batch_cost_usd=_rounded(cost_of(cached, prices, in_batch=True)),
+        )
+        estimates.append(estimate)
+    return estimates
 
 
 def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJson:
@@ -123,29 +167,26 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
     jobs = _run_jobs()
     if model_partition is not None:
         jobs = jobs.filter(model_partition__name=model_partition)
-    books = {
-        name: dict[str, _Sum]()
-        for name in ("total", "gates", "lenses", "partitions", "runners", "purposes", "days")
-    }
+    total = _Sum()
+    books: dict[str, dict[str, _Sum]] = {book: defaultdict(_Sum) for book in _BOOKS}
     usages: dict[int, tuple[Usage, int]] = {}
     rows = jobs.values_list("pk", *_NAMES, "pair_count", "telemetry")
-    for job_id, *names, pairs, telemetry in rows.iterator():
-        partition, runner, lens, purpose, closed_at = names
-        usage = _FREE if partition == RULES_PARTITION else usage_of(telemetry)
+    for job_id, partition, runner, lens, purpose, closed_at, pairs, telemetry in rows.iterator():
+        usage = _FREE if partition == RULES_PARTITION else read_usage(telemetry)
         usages[job_id] = (usage, pairs)
-        for book, name in (
-            ("total", "total"),
-            ("lenses", lens),
-            ("partitions", partition),
-            ("runners", runner or NO_RUNNER),
-            ("purposes", purpose),
-            ("days", closed_at.date().isoformat()),
-        ):
-            books[book].setdefault(name, _Sum()).add(usage, pairs=pairs)
-    for gate_id, job_id, pairs in _gates_of(jobs, config):
+        total.add(usage, pairs=pairs)
+        books["lenses"][lens].add(usage, pairs=pairs)
+        books["partitions"][partition].add(usage, pairs=pairs)
+        books["runners"][runner or NO_RUNNER].add(usage, pairs=pairs)
+        books["purposes"][purpose].add(usage, pairs=pairs)
+        books["days"][closed_at.date().isoformat()].add(usage, pairs=pairs)
+    of_jobs = ReviewPair.objects.filter(job__in=jobs.values("pk"))
+    gates = KbPath.objects.filter(pk__in=of_jobs.values("gate_id")).values_list("pk", "path")
+    names = {pk: gate_id_of(path, gates_folder=config.gates_folder) for pk, path in gates}
+    counted = of_jobs.values_list("gate_id", "job_id").annotate(Count("pk")).order_by()
+    for gate_pk, job_id, pairs in counted.iterator(chunk_size=5000):
         usage, of = usages.get(job_id, (Usage(), pairs))
-        books["gates"].setdefault(gate_id, _Sum()).add(usage, pairs=pairs, share=pairs / of)
-    total = books.pop("total").get("total", _Sum())
+        books["gates"][names[gate_pk]].add(usage, pairs=pairs, share=pairs / of)
     parts = {
         book: [sums[name].document(name) for name in sorted(sums)] for book, sums in books.items()
     }
@@ -159,36 +200,27 @@ class _Sum:
     jobs: int = 0
     pairs: int = 0
     jobs_without_cost: int = 0
-    prompt: float = 0.0
-    cached: float = 0.0
     known: dict[str, float] = field(default_factory=dict)
 
     def add(self, usage: Usage, *, pairs: int, share: float = 1.0) -> None:
         self.jobs += 1
         self.pairs += pairs
         self.jobs_without_cost += usage.cost_usd is None or not usage.whole
-        for name in ("cost_usd", "input_tokens", "output_tokens", "cached_input_tokens", "seconds"):
-            value = getattr(usage, name)
+        told = {name: getattr(usage, name) for name in _DIGITS}
+        if usage.prompt_tokens:
+            told |= {"prompt": usage.prompt_tokens, "cached": usage.cached_input_tokens or 0}
+        for name, value in told.items():
             if value is not None:
                 self.known[name] = self.known.get(name, 0.0) + value * share
-        if usage.prompt_tokens:
-            self.prompt += usage.prompt_tokens * share
-            self.cached += (usage.cached_input_tokens or 0) * share
 
     def document(self, name: str) -> CostJson:
-        tokens = {
-            word: None if word not in self.known else round(self.known[word])
-            for word in ("input_tokens", "output_tokens", "cached_input_tokens")
+        known = self.known
+        told: dict[str, Any] = {
+            word: round(known[word], digits) if word in known else None
+            for word, digits in _DIGITS.items()
         }
-        return from_row(
-            CostJson,
-            self,
-            name=name,
-            cost_usd=_rounded(self.known.get("cost_usd"), 6),
-            seconds=_rounded(self.known.get("seconds"), 3),
-            cached_share=round(self.cached / self.prompt, 4) if self.prompt else None,
-            **tokens,
-        )
+        share = round(known["cached"] / known["prompt"], 4) if "prompt" in known else None
+        return from_row(CostJson, self, name=name, cached_share=share, **told)
 
 
 def _run_jobs() -> QuerySet[ReviewJob]:
@@ -197,21 +229,23 @@ def _run_jobs() -> QuerySet[ReviewJob]:
     return closed.filter(started_at__isnull=False) | closed.filter(telemetry__isnull=False)
 
 
-def usage_of(telemetry: object) -> Usage:
-    return read_usage(telemetry if isinstance(telemetry, Mapping) else None)
+def _past_usages(**which: str) -> list[tuple[Usage, int, int]]:
+    """The usage, estimated prompt tokens and number of pairs of the latest of these jobs."""
+    columns = ("telemetry", "estimated_prompt_tokens", "pair_count")
+    latest = _run_jobs().filter(**which).order_by("-pk").values_list(*columns)[:_PAST_JOBS]
+    return [(read_usage(telemetry), estimated, pairs) for telemetry, estimated, pairs in latest]
 
 
-def _gates_of(jobs: QuerySet[ReviewJob], config: Config) -> Iterator[tuple[str, int, int]]:
-    """Gate id, job and how many of its pairs are of that gate."""
-    rows = ReviewPair.objects.filter(job__in=jobs.values("pk")).values_list("gate_id", "job_id")
-    counted = rows.annotate(Count("pk")).order_by("gate_id", "job_id")
-    names: dict[int, str] = {}
-    for gate_id, job_id, pairs in counted.iterator(chunk_size=5000):
-        if gate_id not in names:
-            path = KbPath.objects.values_list("path", flat=True).get(pk=gate_id)
-            names[gate_id] = gate_id_of(path, gates_folder=config.gates_folder)
-        yield names[gate_id], job_id, pairs
+def _past_costs(model_partition: str, runner: str) -> list[tuple[float, int]]:
+    """Cost and estimated prompt tokens of the latest jobs that reported all of their cost."""
+    return [
+        (usage.cost_usd, estimated)
+        for usage, estimated, _pairs in _past_usages(
+            model_partition__name=model_partition, runner=runner
+        )
+        if usage.cost_usd is not None and usage.whole
+    ]
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
+def _rounded(cost: float | None) -> float | None:
+    return None if cost is None else round(cost, 4)

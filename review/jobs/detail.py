@@ -29,22 +29,20 @@ def read_job(job_id: int, *, config: Config, processes: Processes, now: datetime
     job = require_job(job_id)
     (shown,) = show_jobs([job_id], gates_folder=config.gates_folder)
     state = output_state(job, config=config).state
-    recovery = {
-        "abandoned": abandonment(
-            job, older_than=config.abandoned_after, processes=processes, now=now
-        )
-    }
+    recovery = {}
+    if why := abandonment(job, older_than=config.abandoned_after, processes=processes, now=now):
+        recovery["abandoned"] = why
     if job.status in OPEN_JOB_STATUSES and state == "complete":
         recovery["ready"] = "its output holds a review for every pair"
     if unanswered_jobs().filter(pk=job.pk).exists():
         recovery["missing"] = "a pair has no review, here or in a later job"
-    recovery = {kind: why for kind, why in recovery.items() if why}
+    files = {name: _file(path, config) for name, path in _paths(job).items()}
     return JobDetailsJson(
         job=shown,
         events=[show_event(event) for event in job.events.order_by("pk")],
-        prompt=_file(job, "prompt", config=config),
-        output=_file(job, "output", config=config),
-        manifest=_file(job, "manifest", config=config),
+        prompt=files["prompt"],
+        output=files["output"],
+        manifest=files["manifest"],
         output_state=state,
         recovery=recovery,
         self_reported_model=job.self_reported_model or None,
@@ -59,55 +57,49 @@ def read_job_file(job_id: int, which: JobFile, *, config: Config) -> bytes | Non
     :raises UnknownJob: there is no such job.
     :raises OutputNotReadable: it is no ordinary file of the job's folder.
     """
-    return ArtifactStore(config).read_output(_path(require_job(job_id), which))
+    return ArtifactStore(config).read_output(_paths(require_job(job_id))[which])
 
 
-def _path(job: ReviewJob, which: JobFile) -> str:
-    paths = {
+def _paths(job: ReviewJob) -> dict[JobFile, str]:
+    return {
         "prompt": job.prompt_path,
         "output": job.bundle_output_path,
         "manifest": manifest_path(job.prompt_path),
     }
-    return paths[which]
 
 
-def _file(job: ReviewJob, which: JobFile, *, config: Config) -> JobFileJson:
-    path = _path(job, which)
+def _file(path: str, config: Config) -> JobFileJson:
     try:
         data = ArtifactStore(config).read_output(path)
     except OutputNotReadable:
-        return JobFileJson(path=path, state="unreadable", byte_size=None)
-    state = "none" if data is None else "there"
-    return JobFileJson(path=path, state=state, byte_size=None if data is None else len(data))
+        return JobFileJson(path, "unreadable", None)
+    return (
+        JobFileJson(path, "none", None) if data is None else JobFileJson(path, "there", len(data))
+    )
 
 
 def _commands(job: JobJson, recovery: dict[str, str]) -> Iterator[JobCommandJson]:
-    number = job.review_job_id
+    number, is_queued = str(job.review_job_id), job.status == JobStatus.QUEUED
     if "ready" in recovery:
         yield _command("ingest its output", "ingest_bundle_output", "--review-job-id", number)
-    elif job.status == JobStatus.QUEUED and job.model_partition == RULES_PARTITION:
+    elif is_queued and job.model_partition == RULES_PARTITION:
         yield _command("run it", "run_review_jobs", number, "--runner", "rules")
-    elif job.status == JobStatus.QUEUED:
-        yield _command(
-            "claim it, for a worker of yours",
-            *("claim_review_job", "--review-job-id", number, "--runner", "NAME"),
-        )
+    elif is_queued:
+        claim = ("claim_review_job", "--review-job-id", number, "--runner", "NAME")
+        yield _command("claim it, for a worker of yours", *claim)
     if "abandoned" in recovery:
-        yield _command(
-            "create a new job for its pairs", "recover_review_jobs", "--action", "replace", number
-        )
-    yield JobCommandJson(why="create the same job again, from today's texts", command=_again(job))
-
-
-def _again(job: JobJson) -> str:
+        replace = ("recover_review_jobs", "--action", "replace", number)
+        yield _command("create a new job for its pairs", *replace)
     gates = dict.fromkeys(pair.gate_id for pair in job.pairs)
     notes = dict.fromkeys(pair.note_path for pair in job.pairs)
     batch = ["--batch-size", str(len(notes))] if job.grouping == Grouping.GATE else []
     select = ["review_target_selector", *gates, "--note", *notes]
     select += ["--model", job.model_partition, "--mode", "requested", "--json"]
     create = ["create_review_jobs", "--input", "-", "--grouping", job.grouping, *batch]
-    return f"commonplace {shlex.join(select)} | commonplace {shlex.join(create)}"
+    again = _command("create the same job again, from today's texts", *select)
+    again.command += f" | commonplace {shlex.join(create)}"
+    yield again
 
 
-def _command(why: str, *words: str | int) -> JobCommandJson:
-    return JobCommandJson(why=why, command=f"commonplace {shlex.join(map(str, words))}")
+def _command(why: str, *words: str) -> JobCommandJson:
+    return JobCommandJson(why, f"commonplace {shlex.join(words)}")

@@ -4,56 +4,43 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
 
 from django.db import transaction
 
 from review.domain.grouping import Group
 from review.domain.paths import sha256_hex
 from review.errors import ReviewError
-from review.job_files import ArtifactStore, job_paths
-from review.job_files.naming import MANIFEST_NAME, PROMPT_NAME
+from review.job_files import ArtifactStore, job_folder
+from review.job_files.naming import MANIFEST_NAME, OUTPUT_NAME, PROMPT_NAME
 from review.jobs.job_documents import SkippedJson
 from review.jobs.mirror import JobFiles
-from review.knowledge_base import Corpus
+from review.jobs.prompts import render_pairs
+from review.knowledge_base import Corpus, DraftPair
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
-    FileSnapshotKey,
     JobEvent,
-    KbPath,
+    JobMove,
     ModelPartition,
     ReviewJob,
     ReviewPair,
     ReviewStore,
-    SnapshotText,
 )
-from review.protocol.prompt import (
-    VERSION,
-    PromptGate,
-    PromptNote,
-    PromptRequest,
-    estimate_tokens,
-    render_prompt,
-)
-from review.protocol.sentinels import ExpectedPair, token_is_free
-from review.selection.note_cache import CachedNote, DraftPair, gate_snapshot
+from review.protocol.prompt import VERSION, estimate_tokens
+from review.protocol.sentinels import token_is_free
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
+
+_Keys = dict[tuple[str, str], FileSnapshot]
 
 ALREADY_QUEUED = "already-queued"
 FRESH = "fresh"
 # As long as real ones, to measure a prompt before its job has an id.
 _MEASURING_TOKEN = "00000000"  # noqa: S105
 _MEASURING_PATH = "kb/reports/bundle-reviews/review-job-1000000/bundle-output.md"
-
-
-@dataclass(frozen=True)
-class CreatedJobs:
-    job_ids: list[int]
-    skipped: list[SkippedJson]
 
 
 class JobFactory:
@@ -63,7 +50,7 @@ class JobFactory:
         self, model_partition: str, *, corpus: Corpus, config: Config, actor: str, now: datetime
     ) -> None:
         self.model_partition = model_partition
-        self._prompt_note = cache(partial(_prompt_note, corpus))
+        self._prompt_note = cache(corpus.linker.prompt_note)
         self._config = config
         self._actor = actor
         self._now = now
@@ -79,7 +66,7 @@ class JobFactory:
         omit: Collection[str] = (),
         replaces: int | None = None,
         purpose: JobPurpose = JobPurpose.REVIEW,
-    ) -> CreatedJobs:
+    ) -> tuple[list[int], list[SkippedJson]]:
         """Create a job for each group, in one transaction; a group without a pair becomes none.
 
         Folders are filled before the commit, so a job that can be claimed has its prompt. What a
@@ -90,17 +77,24 @@ class JobFactory:
         :raises ForeignJobFolder: another store has a folder of one of the ids.
         :raises ArtifactNotWritten: the system refused to write a file.
         """
+        pairs = [pair for group in groups for pair in group.items]
+        texts = [side for pair in pairs for side in (pair.note, pair.gate)]
         with transaction.atomic():
             # First: creators take turns here, so what is queued cannot change below.
             first_id = ReviewStore.objects.allocate_job_ids(len(groups))
-            keys = FileSnapshot.objects.take(_texts(groups), now=self._now)
-            groups, skipped = self._omit(groups, omit, keys)
-            partition = ModelPartition.objects.intern(self.model_partition)
+            keys = FileSnapshot.objects.take(texts, now=self._now)
+            skipped = self._omitted(pairs, omit, keys)
+            wanted = [
+                replace(group, items=tuple(it for it in group.items if _key(it) not in skipped))
+                for group in groups
+            ]
+            partition, _ = ModelPartition.objects.get_or_create(name=self.model_partition)
             jobs = []
-            for job_id, group in enumerate(groups, first_id):
-                paths = job_paths(self._config, job_id)
+            for job_id, group in enumerate((group for group in wanted if group.items), first_id):
+                folder = job_folder(self._config, job_id)
+                output_path = f"{folder}/{OUTPUT_NAME}"
                 token = _draw_token(group.items)
-                prompt = self._prompt(group.items, token, paths.bundle_output)
+                prompt = self._prompt(group.items, token, output_path)
                 job = ReviewJob(
                     pk=job_id,
                     model_partition=partition,
@@ -109,8 +103,8 @@ class JobFactory:
                     grouping=group.grouping,
                     lens=group.lens,
                     sentinel_token=token,
-                    prompt_path=paths.prompt,
-                    bundle_output_path=paths.bundle_output,
+                    prompt_path=f"{folder}/{PROMPT_NAME}",
+                    bundle_output_path=output_path,
                     prompt_sha256=sha256_hex(prompt.encode()),
                     prompt_version=VERSION,
                     estimated_prompt_tokens=estimate_tokens(prompt),
@@ -120,16 +114,13 @@ class JobFactory:
                 )
                 jobs.append((job, _pair_rows(job, group.items, keys), prompt))
             self._store(jobs)
-        return CreatedJobs([job.pk for job, _pairs, _prompt in jobs], skipped)
+        return [job.pk for job, _pairs, _prompt in jobs], list(skipped.values())
 
-    def _omit(
-        self,
-        groups: Sequence[Group[DraftPair]],
-        omit: Collection[str],
-        keys: dict[tuple[str, str], FileSnapshotKey],
-    ) -> tuple[list[Group[DraftPair]], list[SkippedJson]]:
-        pairs = [pair for group in groups for pair in group.items]
-        note_ids = {keys[pair.note.path, pair.note.sha256].path_id for pair in pairs}
+    def _omitted(
+        self, pairs: Sequence[DraftPair], omit: Collection[str], keys: _Keys
+    ) -> dict[tuple[str, str], SkippedJson]:
+        """Return the pairs that are left out, each with the reason."""
+        note_ids = {keys[pair.note_path, pair.note.sha256].path_id for pair in pairs}
         queued = _open_jobs(note_ids, self.model_partition) if ALREADY_QUEUED in omit else {}
         # After the look at open jobs: one that closed in between is accepted by now.
         accepted = CurrentAcceptance.objects.filter(
@@ -137,55 +128,27 @@ class JobFactory:
         )
         snapshots = ("note_snapshot_id", "gate_snapshot_id")
         fresh = set(accepted.values_list(*snapshots)) if FRESH in omit else set()
-        kept, skipped = [], []
-        for group in groups:
-            wanted = []
-            for pair in group.items:
-                note = keys[pair.note.path, pair.note.sha256]
-                gate = keys[pair.gate.path, pair.gate.sha256]
-                job_id = queued.get((note.path_id, gate.path_id))
-                if job_id is None and (note.snapshot_id, gate.snapshot_id) not in fresh:
-                    wanted.append(pair)
-                    continue
+        omitted = {}
+        for pair in pairs:
+            note, gate = (
+                keys[pair.note_path, pair.note.sha256],
+                keys[pair.gate_path, pair.gate.sha256],
+            )
+            job_id = queued.get((note.path_id, gate.path_id))
+            if job_id is not None or (note.pk, gate.pk) in fresh:
                 reason = FRESH if job_id is None else ALREADY_QUEUED
-                skipped.append(skipped_json(pair.note.path, pair.gate.gate_id, reason, job_id))
-            if wanted:
-                kept.append(replace(group, items=tuple(wanted)))
-        return kept, skipped
+                omitted[_key(pair)] = SkippedJson(pair.note_path, pair.gate_id, reason, job_id)
+        return omitted
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
-        notes = {pair.note.path: pair.note for pair in pairs}
-        gates = {pair.gate.path: pair.gate for pair in pairs}
-        return render_prompt(
-            PromptRequest(
-                token=token,
-                bundle_output_path=bundle_output_path,
-                pairs=[
-                    ExpectedPair(ordinal, pair.note.path, pair.gate.gate_id)
-                    for ordinal, pair in enumerate(pairs, 1)
-                ],
-                notes=[self._prompt_note(note) for note in notes.values()],
-                gates=[
-                    PromptGate(gate.gate_id, gate.path, gate.text, gate.reads_links)
-                    for gate in gates.values()
-                ],
-            )
-        )
+        texts = ((pair.note_path, pair.note.text, pair.gate) for pair in pairs)
+        return render_pairs(texts, token, bundle_output_path, prompt_note=self._prompt_note)
 
     def _store(self, jobs: Sequence[tuple[ReviewJob, list[ReviewPair], str]]) -> None:
         ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
         ReviewPair.objects.bulk_create([pair for _job, pairs, _prompt in jobs for pair in pairs])
-        JobEvent.objects.record(
-            JobEvent(
-                job_id=job.pk,
-                from_status="",
-                to_status=JobStatus.QUEUED,
-                actor=self._actor,
-                note="created",
-                at=self._now,
-            )
-            for job, _pairs, _prompt in jobs
-        )
+        moves = (JobMove(job.pk, "", JobStatus.QUEUED, "created") for job, _pairs, _prompt in jobs)
+        JobEvent.objects.record(moves, actor=self._actor, now=self._now)
         store_id = ReviewStore.objects.identity()
         folders, written = ArtifactStore(self._config), []
         try:
@@ -201,10 +164,8 @@ class JobFactory:
             raise
 
 
-def skipped_json(
-    note_path: str, gate_id: str, reason: str, job_id: int | None = None
-) -> SkippedJson:
-    return SkippedJson(note_path=note_path, gate_id=gate_id, reason=reason, review_job_id=job_id)
+def _key(pair: DraftPair) -> tuple[str, str]:
+    return pair.note_path, pair.gate_path
 
 
 def _open_jobs(note_ids: Collection[int], model_partition: str) -> dict[tuple[int, int], int]:
@@ -219,28 +180,17 @@ def _open_jobs(note_ids: Collection[int], model_partition: str) -> dict[tuple[in
     return {(note, gate): job_id for note, gate, job_id in rows if job_id in open_ids}
 
 
-def _prompt_note(corpus: Corpus, note: CachedNote) -> PromptNote:
-    return corpus.linker.prompt_note(note.path, note.text)
-
-
-def _texts(groups: Sequence[Group[DraftPair]]) -> list[SnapshotText]:
-    pairs = [pair for group in groups for pair in group.items]
-    return [text for pair in pairs for text in (pair.note.snapshot, gate_snapshot(pair.gate))]
-
-
-def _pair_rows(
-    job: ReviewJob, pairs: Sequence[DraftPair], keys: dict[tuple[str, str], FileSnapshotKey]
-) -> list[ReviewPair]:
+def _pair_rows(job: ReviewJob, pairs: Sequence[DraftPair], keys: _Keys) -> list[ReviewPair]:
     rows = []
     for ordinal, pair in enumerate(pairs, 1):
-        note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
+        note, gate = keys[pair.note_path, pair.note.sha256], keys[pair.gate_path, pair.gate.sha256]
         row = ReviewPair(
             job=job,
             ordinal=ordinal,
-            note=KbPath(pk=note.path_id, path=pair.note.path),
-            gate=KbPath(pk=gate.path_id, path=pair.gate.path),
-            note_snapshot=FileSnapshot(pk=note.snapshot_id, content_sha256=pair.note.sha256),
-            gate_snapshot=FileSnapshot(pk=gate.snapshot_id, content_sha256=pair.gate.sha256),
+            note=note.path,
+            gate=gate.path,
+            note_snapshot=note,
+            gate_snapshot=gate,
             status=PairStatus.PENDING,
         )
         rows.append(row)
@@ -249,8 +199,9 @@ def _pair_rows(
 
 def _draw_token(pairs: Sequence[DraftPair]) -> str:
     """Return a random 8-hex token that occurs in no text or name of the pairs."""
-    sides = {side.path: side for pair in pairs for side in (pair.note, pair.gate)}
-    texts = [text for side in sides.values() for text in (side.path, side.text)]
+    texts = {
+        part for pair in pairs for side in (pair.note, pair.gate) for part in (side.path, side.text)
+    }
     token = secrets.token_hex(4)
     while not token_is_free(token, texts):
         token = secrets.token_hex(4)

@@ -9,7 +9,7 @@ from review.documents.problems import ProblemJson
 from review.errors import ReviewError
 
 
-class PairJson(Document, kw_only=True):
+class PairJson(Document):
     """A pair of a job; `decision` is null until it is completed."""
 
     review_pair_id: int
@@ -52,7 +52,7 @@ class JobJson(Document, kw_only=True):
     purpose: str = "review"
 
 
-class PlannedPairJson(Document, kw_only=True):
+class PlannedPairJson(Document):
     ordinal: int
     note_path: str
     gate_path: str
@@ -68,7 +68,7 @@ class PlannedJobJson(Document, kw_only=True):
     pairs: list[PlannedPairJson]
 
 
-class SkippedJson(Document, kw_only=True):
+class SkippedJson(Document):
     """A target that became no pair, and why; `review_job_id` names the open job that has it."""
 
     note_path: str

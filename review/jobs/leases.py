@@ -10,7 +10,7 @@ from django.db import transaction
 from review.domain.processes import Parent
 from review.errors import Conflict
 from review.jobs.abandonment import parent_is_alive
-from review.models import DatabaseClock, JobEvent, Lease, ReviewJob
+from review.models import DatabaseClock, JobEvent, JobMove, Lease, ReviewJob
 from review.runners.process.table import Processes
 from review.vocabulary import JobNote, JobStatus
 
@@ -47,14 +47,8 @@ def take_over(
             jobs = jobs.lapsed()
         if not jobs.take_over(job, claimed_by=actor, parent=parent, lease=lease, now=now):
             return None
-        JobEvent.objects.create(
-            job=job,
-            from_status=JobStatus.RUNNING,
-            to_status=JobStatus.RUNNING,
-            actor=actor,
-            note=JobNote.TAKEN_OVER,
-            at=now,
-        )
+        move = JobMove(job.pk, JobStatus.RUNNING, JobStatus.RUNNING, JobNote.TAKEN_OVER)
+        JobEvent.objects.record([move], actor=actor, now=now)
         return job.events.filter(note=JobNote.TAKEN_OVER).count()
 
 

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from review.models import ReviewJob
 from review.runners.outcome import RunnerOutcome
-from review.runners.run import collect_run
+from review.runners.run import collect_run, read_record
 from review.settings.config import Config
 
 _RUN = re.compile(r"run-([1-9][0-9]{0,3})")
 
 
-def run_folder(job: ReviewJob, number: int, *, config: Config) -> Path:
-    """Return the folder for the output of a run's CLI; `number` counts from 1."""
-    return _job_folder(job, config) / f"run-{number}"
+def next_run_folder(job: ReviewJob, *, config: Config) -> Path:
+    """Return the folder for the output of the job's next run; they are numbered from 1."""
+    begun = [folder for folder in run_folders(job, config=config) if read_record(folder)]
+    number = int(begun[-1].name.removeprefix("run-")) if begun else 0
+    return _job_folder(job, config) / f"run-{number + 1}"
 
 
 def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
@@ -25,7 +27,7 @@ def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
     except OSError:
         return []
     numbers = sorted(int(match[1]) for name in names if (match := _RUN.fullmatch(name)))
-    return [run_folder(job, number, config=config) for number in numbers]
+    return [_job_folder(job, config) / f"run-{number}" for number in numbers]
 
 
 def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:

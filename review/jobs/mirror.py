@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from review.documents.base import from_row
 from review.domain.paths import gate_id_of
@@ -57,7 +58,7 @@ class JobFiles:
         failures = []
         for path, text in self.documents():
             try:
-                store.write_text(path, text)
+                store.write_bytes(path, text.encode("utf-8", "replace"))
             except ArtifactNotWritten as refused:
                 failures.append(refused.message)
         return rewrite_job_files(self.job.pk, config=self.config) if self._has_moved() else failures
@@ -127,17 +128,13 @@ def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
 
 
 def _manifest_pair(pair: ReviewPair, config: Config) -> ManifestPair:
-    return ManifestPair(
-        review_pair_id=pair.pk,
-        ordinal=pair.ordinal,
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
-        gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-        note_sha256=pair.note_snapshot.content_sha256,
-        gate_sha256=pair.gate_snapshot.content_sha256,
+    return from_row(
+        ManifestPair,
+        pair,
         pair_status=pair.status,
         decision=pair.decision or None,
         result_path=pair.result_path or None,
+        **_names(pair, config),
     )
 
 
@@ -145,17 +142,23 @@ def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
     return from_row(
         ResultRecord,
         pair,
-        review_pair_id=pair.pk,
         review_job_id=job.pk,
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
-        gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
         model_partition=job.model_partition.name,
         decision_source=pair.decision_source or None,
-        note_sha256=pair.note_snapshot.content_sha256,
-        gate_sha256=pair.gate_snapshot.content_sha256,
         runner=job.runner,
         runner_model=job.runner_model,
         runner_effort=job.runner_effort,
         self_reported_model=job.self_reported_model or None,
+        **_names(pair, config),
     )
+
+
+def _names(pair: ReviewPair, config: Config) -> dict[str, Any]:
+    return {
+        "review_pair_id": pair.pk,
+        "note_path": pair.note.path,
+        "gate_path": pair.gate.path,
+        "gate_id": gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
+        "note_sha256": pair.note_snapshot.content_sha256,
+        "gate_sha256": pair.gate_snapshot.content_sha256,
+    }

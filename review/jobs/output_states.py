@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,12 +20,14 @@ from review.vocabulary import JobStatus
 
 _COLUMNS = ("job_id", "ordinal", "note__path", "gate__path")
 
+State = Literal["none", "unreadable", "foreign", "partial", "complete"]
+
 
 @dataclass(frozen=True)
 class OutputState:
     """The completeness of an output; `missing` says by ordinal why a pair has no whole review."""
 
-    state: Literal["none", "unreadable", "foreign", "partial", "complete"]
+    state: State
     missing: dict[int, str] = field(default_factory=dict)
     kept: int = 0
 
@@ -70,14 +72,13 @@ def output_states(
         gate_id = gate_id_of(gate, gates_folder=config.gates_folder)
         expected[job_id].append(ExpectedPair(ordinal, note, gate_id))
     for job_id, (token, data) in texts.items():
-        states[job_id] = _parse(data, token, expected[job_id])
+        parsed = parse_output(data, token=token, expected=expected[job_id])
+        missing = dict(parsed.missing)
+        states[job_id] = OutputState("foreign")
+        if parsed.has_own_blocks:
+            state: State = "partial" if missing else "complete"
+            states[job_id] = OutputState(state, missing, len(parsed.blocks))
     return states
-
-
-def outputs_of(job_ids: Iterable[int], *, config: Config) -> dict[int, str]:
-    """Return how much of the outputs of these jobs is there, by job id."""
-    states = output_states(ReviewJob.objects.filter(pk__in=list(job_ids)), config=config)
-    return {job_id: output.state for job_id, output in states.items()}
 
 
 def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
@@ -90,14 +91,6 @@ def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
         jobs = jobs.filter(claimed_by=actor)
     states = output_states(jobs, config=config)
     return [job_id for job_id, output in states.items() if output.state == "complete"]
-
-
-def _parse(data: bytes, token: str, expected: Sequence[ExpectedPair]) -> OutputState:
-    parsed = parse_output(data, token=token, expected=expected)
-    if not parsed.has_own_blocks:
-        return OutputState("foreign")
-    state: Literal["partial", "complete"] = "partial" if parsed.missing else "complete"
-    return OutputState(state, dict(parsed.missing), len(parsed.blocks))
 
 
 def _left(job: ReviewJob, config: Config, processes: Processes | None) -> bytes:

@@ -18,7 +18,7 @@ class JobEventJson(Document, kw_only=True):
     at: str | None
 
 
-class JobFileJson(Document, kw_only=True):
+class JobFileJson(Document):
     """A file of a job; `state` is `there`, `none`, `unreadable` or `outside`."""
 
     path: str
@@ -26,7 +26,7 @@ class JobFileJson(Document, kw_only=True):
     byte_size: int | None
 
 
-class JobCommandJson(Document, kw_only=True):
+class JobCommandJson(Document):
     """Something to type; `why` says what it does to this job."""
 
     why: str

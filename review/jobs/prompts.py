@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import cache, partial
+
 from review.domain.paths import gate_id_of, sha256_hex
 from review.job_files import ArtifactStore
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, Gate
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker
 from review.models import ReviewJob
-from review.protocol.prompt import PromptGate, PromptRequest, render_prompt
+from review.protocol.prompt import PromptGate, PromptNote, PromptRequest, render_prompt
 from review.protocol.sentinels import ExpectedPair
 from review.settings.config import Config
 
@@ -19,7 +22,16 @@ def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> byte
     The texts, the token and the order are the store's. The table of links is not: where a note
     that was linked to has come, gone or changed its size in kilobytes, the prompt would be another.
     """
-    data = render_prompt(_request(job, linker, config.gates_folder)).encode()
+    related = ("note", "gate", "note_snapshot", "gate_snapshot")
+    gate_of = cache(partial(_gate, config.gates_folder))
+    pairs = [
+        (pair.note.path, pair.note_snapshot.text, gate_of(pair.gate.path, pair.gate_snapshot.text))
+        for pair in job.pairs.select_related(*related).order_by("ordinal")
+    ]
+    prompt = render_pairs(
+        pairs, job.sentinel_token, job.bundle_output_path, prompt_note=linker.prompt_note
+    )
+    data = prompt.encode()
     return data if sha256_hex(data) == job.prompt_sha256 else None
 
 
@@ -31,24 +43,32 @@ def read_job_prompt(job: ReviewJob, *, config: Config) -> bytes | None:
     return data if sha256_hex(data) == job.prompt_sha256 else None
 
 
-def _request(job: ReviewJob, linker: Linker, gates_folder: str) -> PromptRequest:
-    related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
-    notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
-    gates = {pair.gate.path: pair.gate_snapshot.text for pair in pairs}
-    gate_ids = {path: gate_id_of(path, gates_folder=gates_folder) for path in gates}
-    return PromptRequest(
-        token=job.sentinel_token,
-        bundle_output_path=job.bundle_output_path,
+def render_pairs(
+    pairs: Iterable[tuple[str, str, Gate]],
+    token: str,
+    bundle_output_path: str,
+    *,
+    prompt_note: Callable[[str, str], PromptNote],
+) -> str:
+    """Return the prompt for pairs: the path and the text of a note, and a gate."""
+    pairs = list(pairs)
+    notes = {path: text for path, text, _gate in pairs}
+    gates = {gate.path: gate for _path, _text, gate in pairs}
+    request = PromptRequest(
+        token=token,
+        bundle_output_path=bundle_output_path,
         pairs=[
-            ExpectedPair(pair.ordinal, pair.note.path, gate_ids[pair.gate.path]) for pair in pairs
+            ExpectedPair(ordinal, path, gate.gate_id)
+            for ordinal, (path, _text, gate) in enumerate(pairs, 1)
         ],
-        notes=[linker.prompt_note(path, text) for path, text in notes.items()],
+        notes=[prompt_note(path, text) for path, text in notes.items()],
         gates=[
             PromptGate(gate.gate_id, gate.path, gate.text, gate.reads_links)
-            for gate in (
-                read_gate(path=path, gate_id=gate_ids[path], text=text)
-                for path, text in gates.items()
-            )
+            for gate in gates.values()
         ],
     )
+    return render_prompt(request)
+
+
+def _gate(gates_folder: str, path: str, text: str) -> Gate:
+    return read_gate(path=path, gate_id=gate_id_of(path, gates_folder=gates_folder), text=text)

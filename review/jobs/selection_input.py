@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 import msgspec
@@ -27,18 +26,9 @@ class PartitionNotConcrete(InputRejected):
     """The selection is for no model partition, or for one that is not written as it is named."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A pair that was asked for. Its files may have changed or gone since it was selected."""
-
-    note_path: str
-    gate_path: str
-    gate_id: str
-
-
 def read_selection(
     data: bytes, *, source: str, config: Config, catalog: GateCatalog
-) -> tuple[str, list[Target]]:
+) -> tuple[str, list[TargetInput]]:
     """Read and check a whole selection; return its partition and its targets in their order.
 
     :param source: what a message calls the input.
@@ -54,14 +44,15 @@ def read_selection(
         )
     partition = _concrete(document.model_partition, source=source, config=config)
     gate_ids = {gate.gate_id for gate in catalog.gates}.union(catalog.skipped)
-    targets: list[Target] = []
+    targets: list[TargetInput] = []
     faults: list[str] = []
     for index, raw in enumerate(document.targets):
         try:
-            item = msgspec.json.decode(raw, type=TargetInput)
-            target = Target(_note_path(item.note_path, config), *_gate(item, config))
+            target = msgspec.json.decode(raw, type=TargetInput)
+            target.note_path = _note_path(target.note_path, config)
+            target.gate_path, target.gate_id = _gate(target, config)
             # A digest shows that the gate was there when it was selected: it is gone, not misspelt.
-            if target.gate_id not in gate_ids and item.gate_sha256 is None:
+            if target.gate_id not in gate_ids and target.gate_sha256 is None:
                 near = ", ".join(near_matches(target.gate_id, gate_ids))
                 hint = f"; did you mean {near}?" if near else ""
                 raise BadTargets(f"there is no gate {target.gate_id!r}{hint}")

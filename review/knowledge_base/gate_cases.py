@@ -64,11 +64,8 @@ def read_cases(
     found: ScanResult, *, folder: str, read: Callable[[str, str], FileContent]
 ) -> GateCases:
     """Read every case of a scan; a gate without a folder of cases has none."""
-    problems = [
-        problem
-        for problem in found.problems
-        if (problem.path, problem.code) != (folder, ProblemCode.VANISHED)
-    ]
+    missing = (folder, ProblemCode.VANISHED)
+    problems = [item for item in found.problems if (item.path, item.code) != missing]
     cases = []
     for entry in found.entries:
         try:
@@ -85,7 +82,7 @@ def _case(path: str, text: str, folder: str) -> GateCase:
     if frontmatter.problem is not None:
         raise UnreadableFile(frontmatter.problem.of(path, skipped=True))
     if message := _fault(frontmatter, note):
-        raise UnreadableFile(Problem(path, ProblemCode.INVALID_CASE, message, skipped=True))
+        raise UnreadableFile.of(path, ProblemCode.INVALID_CASE, message)
     severity = frontmatter.text("severity")
     return GateCase(
         name=path.removeprefix(f"{folder}/").removesuffix(".md"),

@@ -1,4 +1,4 @@
-"""Reads and validates a gate's frontmatter: what it watches, and which notes it applies to.
+"""A gate, and its file's frontmatter: what it watches, and which notes it applies to.
 
 A fault that would make the gate judge other notes than its author meant (a requirement that cannot
 be read, or has a misspelt key) keeps the gate out; any other is reported, and the gate
@@ -8,131 +8,145 @@ works with the stricter reading: it watches everything, and every change makes i
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from review.domain.applicability import Requirement, resolve_type
-from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
+from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.paths import lens_of, near_matches, sha256_hex
 from review.domain.problems import Problem
 from review.domain.staleness import parse_staleness_rule
-from review.knowledge_base.gate_catalog import Gate
-from review.knowledge_base.notes import left_by_git
+from review.knowledge_base.reader import left_by_git
 from review.vocabulary import ProblemCode, Region
 
 ALL_REGIONS = frozenset(Region)
-KEYS = (
-    "type",
-    "gate_id",
-    "name",
-    "lens",
-    "watches",
-    "reads",
-    "staleness",
-    "requires_type",
-    "requires_trait",
-    "applies_to",
-    "language",
-    "description",
-    "rule",
-)
 _TEXT_KEYS = ("type", "gate_id", "name", "lens", "staleness", "language", "description", "rule")
 _REQUIREMENTS = ("requires_type", "requires_trait", "applies_to", "language")
-_LINKS = "links"
+KEYS = (
+    "type", "gate_id", "name", "lens", "watches", "reads", "staleness", "requires_type",
+    "requires_trait", "applies_to", "language", "description", "rule",
+)  # fmt: skip
 _SHOWN_CHARACTERS = 80
 _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
 
 
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One gate as its file declares it; `text` is byte-exact.
+
+    `reads_links` says that it needs the notes that a note links to; `rule` is `""` unless one
+    judges it in process; `rule_line` is its line in the file. A problem that is
+    `skipped` keeps the gate from use.
+    """
+
+    path: str
+    gate_id: str
+    lens: str
+    sha256: str
+    text: str
+    name: str
+    watches: frozenset[Region]
+    rewrite_threshold: float | None
+    requirement: Requirement
+    rule: str
+    description: str
+    rule_line: int = 0
+    reads_links: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
 def read_gate(*, path: str, gate_id: str, text: str) -> Gate:
     """Read the gate at `path`; any text gives a value."""
-    return _GateReader(path, gate_id, parse_frontmatter(text)).read(text)
+    return _GateReader(path, gate_id, text).read()
 
 
 class _GateReader:
     """Collects the problems of one gate while its values are read."""
 
-    def __init__(self, path: str, gate_id: str, frontmatter: Frontmatter) -> None:
+    def __init__(self, path: str, gate_id: str, text: str) -> None:
         self._path = path
         self._gate_id = gate_id
-        self._frontmatter = frontmatter
+        self._text = text
+        self._frontmatter = parse_frontmatter(text)
         self._problems: list[Problem] = []
 
-    def read(self, text: str) -> Gate:
-        frontmatter = self._frontmatter
-        if problem := left_by_git(self._path, text):
-            self._problems.append(problem)
-        if frontmatter.problem is not None:
-            self._problems.append(frontmatter.problem.of(self._path, skipped=True))
-        elif not text[frontmatter.body_offset :].lstrip("\ufeff").strip():
-            message = "no text below the frontmatter; expected the failure mode and the test"
-            self._problems.append(
-                Problem(self._path, ProblemCode.EMPTY_GATE, message, skipped=True)
-            )
-        self._check_keys()
-        self._check_texts()
-        self._check_identity()
+    def read(self) -> Gate:
+        path, gate_id = self._path, self._gate_id
+        self._check_text()
+        for key in self._frontmatter.fields:
+            if key not in KEYS:
+                self._refuse_key(key)
+        texts = {key: self._read_text(key) for key in _TEXT_KEYS}
+        for key, expected in (("gate_id", gate_id), ("lens", lens_of(gate_id))):
+            if texts[key] and texts[key] != expected:
+                message = (
+                    f"is {_shown(texts[key])}, the file's place says {expected!r}, which holds"
+                )
+                self._report(key, message, code=ProblemCode.GATE_ID_MISMATCH)
+        types = self._names("requires_type")
         return Gate(
-            path=self._path,
-            gate_id=self._gate_id,
-            lens=lens_of(self._gate_id),
-            sha256=sha256_hex(text.encode()),
-            text=text,
-            name=self._text("name") or self._gate_id.rpartition("/")[2],
-            description=self._text("description"),
+            path=path,
+            gate_id=gate_id,
+            lens=lens_of(gate_id),
+            sha256=sha256_hex(self._text.encode()),
+            text=self._text,
+            name=texts["name"] or gate_id.rpartition("/")[2],
+            description=texts["description"],
             watches=self._watches(),
-            rewrite_threshold=self._rewrite_threshold(),
+            rewrite_threshold=self._rewrite_threshold(texts["staleness"]),
             requirement=Requirement(
-                types=tuple(
-                    resolve_type(name, note_path=self._path)
-                    for name in self._names("requires_type")
-                ),
+                types=tuple(resolve_type(name, note_path=path) for name in types),
                 traits=self._names("requires_trait"),
                 places=self._names("applies_to"),
-                language=self._language(),
-                gate_id=self._gate_id,
+                language=self._language(texts["language"]),
+                gate_id=gate_id,
             ),
             reads_links=self._reads_links(),
-            rule=self._text("rule"),
-            rule_line=frontmatter.line_of("rule"),
+            rule=texts["rule"],
+            rule_line=self._frontmatter.line_of("rule"),
             problems=tuple(self._problems),
         )
 
-    def _text(self, key: str) -> str:
-        return (self._frontmatter.text(key) or "").strip()
-
-    def _report(self, code: ProblemCode, key: str, message: str, *, skipped: bool) -> None:
+    def _report(
+        self,
+        key: str,
+        message: str,
+        *,
+        code: ProblemCode = ProblemCode.INVALID_GATE,
+        skipped: bool = False,
+    ) -> None:
+        message = message if key not in KEYS else f"`{key}` {message}"
         line = self._frontmatter.line_of(key)
         self._problems.append(Problem(self._path, code, message, skipped=skipped, line=line))
 
-    def _check_keys(self) -> None:
-        for key in self._frontmatter.fields:
-            if key in KEYS:
-                continue
-            near = near_matches(key.replace("-", "_"), KEYS, limit=1)
-            guess = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(KEYS)}"
-            if _may_be_requirement(key, near):
-                message = (
-                    f"unknown key {_shown(key)}: {guess} "
-                    "Not used until this is settled: without its requirement it would judge every note"
-                )
-                self._report(ProblemCode.INVALID_GATE, key, message, skipped=True)
-            else:
-                message = f"unknown key {_shown(key)}: {guess}"
-                self._report(ProblemCode.UNKNOWN_KEY, key, message, skipped=False)
+    def _check_text(self) -> None:
+        frontmatter = self._frontmatter
+        if problem := left_by_git(self._path, self._text):
+            self._problems.append(problem)
+        if frontmatter.problem is not None:
+            self._problems.append(frontmatter.problem.of(self._path, skipped=True))
+        elif not self._text[frontmatter.body_offset :].lstrip("\ufeff").strip():
+            message = "no text below the frontmatter; expected the failure mode and the test"
+            problem = Problem(self._path, ProblemCode.EMPTY_GATE, message, skipped=True)
+            self._problems.append(problem)
 
-    def _check_texts(self) -> None:
-        for key in _TEXT_KEYS:
-            if key in self._frontmatter.fields and self._frontmatter.text(key) is None:
-                message = f"`{key}` holds a list or a mapping; expected text"
-                self._report(ProblemCode.INVALID_GATE, key, message, skipped=True)
+    def _refuse_key(self, key: str) -> None:
+        near = near_matches(key.replace("-", "_"), KEYS, limit=1)
+        guess = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(KEYS)}"
+        message = f"unknown key {_shown(key)}: {guess}"
+        if key.strip().lower().startswith("requir") or set(near) & set(_REQUIREMENTS):
+            message += (
+                " Not used until this is settled: without its requirement it would judge every note"
+            )
+            self._report(key, message, skipped=True)
+        else:
+            self._report(key, message, code=ProblemCode.UNKNOWN_KEY)
 
-    def _check_identity(self) -> None:
-        for key, expected in (("gate_id", self._gate_id), ("lens", lens_of(self._gate_id))):
-            written = self._text(key)
-            if written and written != expected:
-                message = (
-                    f"`{key}` is {_shown(written)}, the file's place says {expected!r}, which holds"
-                )
-                self._report(ProblemCode.GATE_ID_MISMATCH, key, message, skipped=False)
+    def _read_text(self, key: str) -> str:
+        written = self._frontmatter.text(key)
+        if written is None and key in self._frontmatter.fields:
+            self._report(key, "holds a list or a mapping; expected text", skipped=True)
+        return (written or "").strip()
 
     def _watches(self) -> frozenset[Region]:
         if "watches" not in self._frontmatter.fields:
@@ -143,40 +157,30 @@ class _GateReader:
         if words and not unknown:
             return frozenset(Region(word) for word in words)
         wrong = ", ".join(map(_shown, unknown[:_SHOWN_WORDS])) or "no list of names"
-        message = (
-            f"`watches` holds {wrong}; expected any of {', '.join(Region.values)}. Watches all"
-        )
-        self._report(ProblemCode.UNKNOWN_WATCH, "watches", message, skipped=False)
+        message = f"holds {wrong}; expected any of {', '.join(Region.values)}. Watches all"
+        self._report("watches", message, code=ProblemCode.UNKNOWN_WATCH)
         return ALL_REGIONS
 
     def _reads_links(self) -> bool:
-        if "reads" not in self._frontmatter.fields:
-            return False
         names = self._frontmatter.strings("reads")
-        if names == (_LINKS,):
-            return True
-        written = ", ".join(map(_shown, (names or ())[:_SHOWN_WORDS])) or "no name"
-        message = f"`reads` holds {written}; expected `{_LINKS}`. Reads the note alone"
-        self._report(ProblemCode.INVALID_GATE, "reads", message, skipped=False)
-        return False
+        if names != ("links",) and "reads" in self._frontmatter.fields:
+            written = ", ".join(map(_shown, (names or ())[:_SHOWN_WORDS])) or "no name"
+            self._report("reads", f"holds {written}; expected `links`. Reads the note alone")
+        return names == ("links",)
 
-    def _rewrite_threshold(self) -> float | None:
-        written = self._text("staleness")
-        if not written:
-            return None
+    def _rewrite_threshold(self, written: str) -> float | None:
         try:
-            return parse_staleness_rule(written)
+            return parse_staleness_rule(written) if written else None
         except ValueError:
-            message = f"`staleness` is {_shown(written)}; expected `changed` or `rewrite(0.5)`. Taken as `changed`"
-            self._report(ProblemCode.INVALID_GATE, "staleness", message, skipped=False)
+            expected = "expected `changed` or `rewrite(0.5)`. Taken as `changed`"
+            self._report("staleness", f"is {_shown(written)}; {expected}")
             return None
 
-    def _language(self) -> str:
-        written = self._text("language").lower()
-        if written and not re.fullmatch(r"[a-z]{2}", written):
-            message = f"`language` is {_shown(written)}; expected a code of two letters, such as en"
-            self._report(ProblemCode.INVALID_GATE, "language", message, skipped=True)
-        return written
+    def _language(self, written: str) -> str:
+        if written and not re.fullmatch(r"[a-z]{2}", written.lower()):
+            message = f"is {_shown(written.lower())}; expected a code of two letters, such as en"
+            self._report("language", message, skipped=True)
+        return written.lower()
 
     def _names(self, key: str) -> tuple[str, ...]:
         if key not in self._frontmatter.fields:
@@ -184,17 +188,13 @@ class _GateReader:
         names = tuple(name.strip() for name in self._frontmatter.strings(key) or ())
         if names and all(_is_name(name) for name in names):
             return names
-        message = f"`{key}` is not readable as a requirement; expected a name or a list of names"
-        self._report(ProblemCode.INVALID_GATE, key, message, skipped=True)
+        message = "is not readable as a requirement; expected a name or a list of names"
+        self._report(key, message, skipped=True)
         return ()
 
 
 def _shown(written: str) -> str:
     return repr(written if len(written) <= _SHOWN_CHARACTERS else written[:_SHOWN_CHARACTERS] + "…")
-
-
-def _may_be_requirement(key: str, near: tuple[str, ...]) -> bool:
-    return key.strip().lower().startswith("requir") or any(name in _REQUIREMENTS for name in near)
 
 
 def _is_name(word: str) -> bool:

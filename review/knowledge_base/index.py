@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
-from review.knowledge_base.gate_catalog import Gate
+from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.reader import StatSignature, UnreadableFile, read_file
 from review.private_files import make_private, replace_file
 
@@ -21,7 +21,9 @@ from review.private_files import make_private, replace_file
 LAYOUT, RULES = 5, 4
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 _MAX_BYTES = 1 << 30
+_DIGEST_SIZE = hashlib.sha256().digest_size
 _log = logging.getLogger(__name__)
+_Row = TypeVar("_Row")
 
 
 class NoteRow(NamedTuple):
@@ -57,7 +59,7 @@ class FileIndex:
         self._clock_ns = clock_ns
         self._changed = False
 
-    @property
+    @cached_property
     def notes(self) -> dict[str, NoteRow]:
         return self._content.notes
 
@@ -65,29 +67,18 @@ class FileIndex:
     def gates(self) -> dict[str, Gate]:
         return self._content.gates
 
-    @property
+    @cached_property
     def kinds(self) -> list[NoteKind]:
         return self._content.kinds
 
-    def remember_note(self, path: str, row: NoteRow) -> None:
-        """Keep a row; pass only rows whose `StatSignature.is_settled`."""
-        self.notes[path] = row
+    def keep(self, rows: dict[str, _Row], path: str, row: _Row) -> None:
+        """Keep a row; of notes pass only rows whose `StatSignature.is_settled`."""
+        rows[path] = row
         self._changed = True
 
-    def remember_gate(self, gate: Gate) -> None:
-        self.gates[gate.path] = gate
-        self._changed = True
-
-    def forget_notes_but(self, paths: Set[str], *, folders: tuple[str, ...]) -> None:
-        """Drop rows of notes below the folders (each with its final slash) that are no more."""
-        for path in self.notes.keys() - paths:
-            if path.startswith(folders):
-                del self.notes[path]
-                self._changed = True
-
-    def forget_gates_but(self, paths: Set[str]) -> None:
-        for path in self.gates.keys() - paths:
-            del self.gates[path]
+    def forget(self, rows: dict[str, _Row], paths: Iterable[str]) -> None:
+        for path in paths:
+            del rows[path]
             self._changed = True
 
     def kind_number(self, kind: NoteKind) -> int:
@@ -118,23 +109,20 @@ class FileIndex:
 
     @cached_property
     def _content(self) -> _Content:
-        found = _load(self._path) if self._path else None
-        # Written in the future: the clock was set back, and times that come again prove nothing.
-        if (
-            found is not None
-            and (found.stamp, found.root) == (_STAMP, self._root)
-            and found.written_at_ns <= self._clock_ns()
-        ):
-            return found
+        """What the file holds, unless it is of another root, or damaged.
+
+        One written in the future is not trusted: the clock was set back, and times that come again
+        prove nothing.
+        """
+        try:
+            if self._path:
+                found = read_file(str(self._path.parent), self._path.name, max_bytes=_MAX_BYTES)
+                digest, data = found.data[:_DIGEST_SIZE], memoryview(found.data)[_DIGEST_SIZE:]
+                if hashlib.sha256(data).digest() == digest:
+                    content = msgspec.msgpack.decode(data, type=_Content)
+                    is_ours = (content.stamp, content.root) == (_STAMP, self._root)
+                    if is_ours and content.written_at_ns <= self._clock_ns():
+                        return content
+        except (UnreadableFile, msgspec.MsgspecError) as error:
+            _log.debug("file index ignored: %s", error)
         return _Content(_STAMP, self._root, 0, [], {}, {})
-
-
-def _load(path: Path) -> _Content | None:
-    try:
-        data = memoryview(read_file(str(path.parent), path.name, max_bytes=_MAX_BYTES).data)
-        size = hashlib.sha256().digest_size
-        if hashlib.sha256(data[size:]).digest() == data[:size]:
-            return msgspec.msgpack.decode(data[size:], type=_Content)
-    except (UnreadableFile, msgspec.MsgspecError) as error:
-        _log.debug("file index ignored: %s", error)
-    return None

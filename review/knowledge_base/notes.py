@@ -1,35 +1,84 @@
-"""Facts of notes (hash, status, kind, problems), read from files or the index."""
+"""Notes and their facts (hash, status, kind, problems), read from files or the index."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
-from review.domain.applicability import SKIP_KEY, NoteKind, resolve_type, with_folder_type
+from review.domain.applicability import (
+    SKIP_KEY,
+    NoteKind,
+    applies_unskipped,
+    resolve_type,
+    with_folder_type,
+)
 from review.domain.language import language_of
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.markdown.lines import iter_lines
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem
+from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.index import FileIndex, NoteRow
-from review.knowledge_base.reader import FileContent, UnreadableFile, decode, is_blank
-from review.knowledge_base.walker import FileEntry, ScanResult, empty_note
+from review.knowledge_base.reader import FileContent, UnreadableFile, decode, left_by_git
+from review.knowledge_base.walker import FileEntry, ScanResult
 from review.vocabulary import ProblemCode
 
-_EXPECTED = {
-    "type": "one path or name",
-    "status": "one word",
-    "traits": "a name, or a list of names",
-    SKIP_KEY: "gates or lenses with the reason for each",
+if TYPE_CHECKING:
+    from pathspec import PathSpec
+
+_LIST = "holds a list or a mapping; expected"
+_WRONG = {
+    "type": f"{_LIST} one path or name",
+    "status": f"{_LIST} one word",
+    "traits": f"{_LIST} a name, or a list of names",
+    SKIP_KEY: "is not readable; expected gates or lenses with the reason for each",
 }
 _UNREADABLE_KIND = NoteKind("", frozenset(), readable=False)
-_POINTERS = {
-    "version https://git-lfs.github.com/spec/": "Git LFS pointer instead of the text; fetch it with: git lfs pull",
-    "/annex/objects/": "git-annex pointer instead of the text; fetch it with: git annex get",
-}  # fmt: skip
-_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ")
 # Problems of texts that a machine left there: skipped, unless the note is named.
 REVIEWED_IF_NAMED = frozenset({ProblemCode.GIT_LFS_POINTER, ProblemCode.MERGE_CONFLICT})
+
+
+@dataclass(frozen=True, eq=False)
+class NoteText:
+    """A note as it is now: `text` encodes to `data`, byte for byte."""
+
+    path: str
+    disk_path: str
+    data: bytes
+    text: str
+    sha256: str
+
+    @classmethod
+    def of(cls, path: str, data: bytes, *, disk_path: str = "") -> NoteText:
+        """Take bytes as a note.
+
+        :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
+        """
+        text = decode(path, data)
+        if not text.lstrip("\ufeff").strip():
+            raise UnreadableFile.of(path, ProblemCode.EMPTY_NOTE, "nothing in it to review")
+        return cls(path, disk_path or path, data, text, sha256_hex(data))
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPair:
+    """A pair that is about to be written, with both texts as they are now."""
+
+    note: NoteText
+    gate: Gate
+
+    @property
+    def note_path(self) -> str:
+        return self.note.path
+
+    @property
+    def gate_path(self) -> str:
+        return self.gate.path
+
+    @property
+    def gate_id(self) -> str:
+        return self.gate.gate_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,78 +97,51 @@ class NoteFacts:
     problems: tuple[Problem, ...]
 
 
-def facts_of(path: str, data: bytes, *, disk_path: str = "") -> NoteFacts:
+@dataclass(frozen=True)
+class NoteList:
+    """Notes sorted by path, and all that was wrong, sorted by path and code."""
+
+    notes: tuple[NoteFacts, ...]
+    problems: tuple[Problem, ...]
+
+
+def facts_of(path: str, data: bytes) -> NoteFacts:
     """Read the facts of a note. A problem that is `skipped` says that it cannot be reviewed."""
-    digest = sha256_hex(data)
     try:
-        text = read_note_text(path, data)
+        return facts_of_text(NoteText.of(path, data))
     except UnreadableFile as refused:
-        problems = (refused.problem,)
-        return NoteFacts(path, disk_path, digest, "", _UNREADABLE_KIND, problems)
-    return facts_of_text(path, text, digest, disk_path=disk_path)
+        return NoteFacts(path, path, sha256_hex(data), "", _UNREADABLE_KIND, (refused.problem,))
 
 
-def facts_of_text(path: str, text: str, digest: str, *, disk_path: str = "") -> NoteFacts:
-    frontmatter = parse_frontmatter(text)
-    problem = left_by_git(path, text)
+def facts_of_text(note: NoteText) -> NoteFacts:
+    frontmatter = parse_frontmatter(note.text)
+    kind, status = _UNREADABLE_KIND, ""
+    problem = left_by_git(note.path, note.text)
     if problem is None and frontmatter.problem is not None:
-        problem = frontmatter.problem.of(path)
-    if problem is not None:
-        return NoteFacts(path, disk_path, digest, "", _UNREADABLE_KIND, (problem,))
-    wrong = [key for key in _EXPECTED if not _is_as_expected(key, frontmatter)]
-    status = (frontmatter.text("status") or "").strip()
-    unknown = {"type", "traits"} & set(wrong)
-    kind = _UNREADABLE_KIND if unknown else _kind(path, frontmatter, text)
-    problems = tuple(_wrong_value(path, key, frontmatter) for key in wrong)
-    return NoteFacts(path, disk_path, digest, status, kind, problems)
-
-
-def read_note_text(path: str, data: bytes) -> str:
-    """Return the text of a note.
-
-    :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
-    """
-    text = decode(path, data)
-    if is_blank(text):
-        raise UnreadableFile(empty_note(path))
-    return text
-
-
-def left_by_git(path: str, text: str) -> Problem | None:
-    """Name a Git LFS pointer, and a text with merge-conflict markers outside fenced code."""
-    for start, what in _POINTERS.items():
-        if text.startswith(start):
-            return Problem(path, ProblemCode.GIT_LFS_POINTER, f"a {what}", skipped=True)
-    if not all(marker in text for marker in _CONFLICT_MARKERS):
-        return None
-    found = [0]
-    for line in iter_lines(text):
-        if not line.in_fence and line.text.startswith(_CONFLICT_MARKERS[len(found) - 1]):
-            found.append(line.number)
-            if len(found) > len(_CONFLICT_MARKERS):
-                message = "merge-conflict markers of Git; resolve the conflict"
-                return Problem(
-                    path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[1]
-                )
-    return None
+        problem = frontmatter.problem.of(note.path)
+    problems = [problem] if problem else []
+    if not problem:
+        wrong = [key for key in _WRONG if not _is_as_expected(key, frontmatter)]
+        for key in wrong:
+            code, line = ProblemCode.INVALID_FRONTMATTER, frontmatter.line_of(key)
+            problems.append(Problem(note.path, code, f"`{key}` {_WRONG[key]}", False, line))
+        status = (frontmatter.text("status") or "").strip()
+        if not {"type", "traits"} & set(wrong):
+            kind = _kind(note.path, frontmatter, note.text)
+    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems))
 
 
 def _kind(path: str, frontmatter: Frontmatter, text: str) -> NoteKind:
     written = (frontmatter.text("type") or "").strip()
     traits = (trait.strip() for trait in frontmatter.strings("traits") or ())
+    language = (frontmatter.text("lang") or frontmatter.text("language") or "").strip().lower()[:2]
     return NoteKind(
         resolve_type(written, note_path=path) if written else "",
         frozenset(trait for trait in traits if trait),
         readable=True,
-        language=_language(frontmatter, text),
+        language=language if language.isalpha() else language_of(text[frontmatter.body_offset :]),
         skips=tuple(sorted((_skips(frontmatter) or {}).items())),
     )
-
-
-def _language(frontmatter: Frontmatter, text: str) -> str:
-    written = frontmatter.text("lang") or frontmatter.text("language") or ""
-    code = written.strip().lower()[:2]
-    return code if code.isalpha() else language_of(text[frontmatter.body_offset :])
 
 
 def _skips(frontmatter: Frontmatter) -> dict[str, str] | None:
@@ -143,93 +165,51 @@ def _is_as_expected(key: str, frontmatter: Frontmatter) -> bool:
     return read(key) is not None
 
 
-def _wrong_value(path: str, key: str, frontmatter: Frontmatter) -> Problem:
-    return Problem(
-        path,
-        ProblemCode.INVALID_FRONTMATTER,
-        f"`{key}` is not readable; expected {_EXPECTED[key]}"
-        if key == SKIP_KEY
-        else f"`{key}` holds a list or a mapping; expected {_EXPECTED[key]}",
-        skipped=False,
-        line=frontmatter.line_of(key),
-    )
+def load_notes(
+    found: ScanResult,
+    *,
+    index: FileIndex,
+    read: Callable[[str, str], FileContent],
+    now_ns: int,
+    named: Collection[str] = (),
+) -> NoteList:
+    """Return the notes of a scan; reads those files that the index does not answer for.
 
+    A file that cannot be reviewed is one more problem; the problems of notes stay in these.
 
-@dataclass(frozen=True)
-class NoteList:
-    """Notes sorted by path, and all that was wrong, sorted by path and code."""
-
-    notes: tuple[NoteFacts, ...]
-    problems: tuple[Problem, ...]
-
-
-class NoteLoader:
-    """Gives the facts of notes; reads those files that the index does not answer for."""
-
-    def __init__(
-        self,
-        index: FileIndex,
-        *,
-        read: Callable[[str, str], FileContent],
-        folder_types: Mapping[str, str],
-    ) -> None:
-        self._index = index
-        self._read_file = read
-        self._folder_types = folder_types
-
-    def load(self, found: ScanResult, *, now_ns: int, named: Collection[str] = ()) -> NoteList:
-        """Return the notes of a scan; a file that cannot be reviewed is one more problem.
-
-        :param now_ns: the wall clock, in nanoseconds, before the scan began.
-        :param named: paths of notes that were requested one by one.
-        """
-        notes: list[NoteFacts] = []
-        problems = list(found.problems)
-        remembered = self._index.notes.get
-        kinds = self._index.kinds
-        # A plain loop, unpacked by hand: with nothing changed this is all a selector does per note.
-        for entry in found.entries:
-            path, disk_path, signature = entry
-            row = remembered(path)
-            if row is None or row[0] != signature:
-                try:
-                    row = self._read(entry, now_ns=now_ns)
-                except UnreadableFile as refused:
-                    problems.append(refused.problem)
-                    continue
-            _, sha256, status, kind, faults = row
-            if not faults:
-                notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], ()))
+    :param now_ns: the wall clock, in nanoseconds, before the scan began.
+    :param named: paths of notes that were requested one by one.
+    """
+    notes: list[NoteFacts] = []
+    problems = list(found.problems)
+    # A plain loop, unpacked by hand: with nothing changed this is all a selector does per note.
+    for entry in found.entries:
+        path, disk_path, signature = entry
+        row = index.notes.get(path)
+        if row is None or row[0] != signature:
+            try:
+                row = _read(entry, index, read(path, disk_path), now_ns=now_ns)
+            except UnreadableFile as refused:
+                problems.append(refused.problem)
                 continue
-            own = as_named(faults) if path in named else faults
-            problems.extend(own)
-            if not any(problem.skipped for problem in own):
-                notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], own))
-        # The index holds what is in the files; the types of folders are added here.
-        if self._folder_types:
-            notes = [typed(note, self._folder_types) for note in notes]
-        return NoteList(tuple(notes), in_order(problems))
-
-    def _read(self, entry: FileEntry, *, now_ns: int) -> NoteRow:
-        content = self._read_file(entry.path, entry.disk_path)
-        facts = facts_of(entry.path, content.data)
-        row = NoteRow(
-            content.signature or entry.signature,
-            facts.sha256,
-            facts.status,
-            self._index.kind_number(facts.kind),
-            facts.problems,
-        )
-        signature = content.signature
-        if signature is not None and signature.is_settled(read_at_ns=now_ns):
-            self._index.remember_note(entry.path, row)
-        return row
+        _, sha256, status, kind, faults = row
+        if faults and path in named:
+            faults = as_named(faults)
+        if any(problem.skipped for problem in faults):
+            problems += faults
+        else:
+            notes.append(NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults))
+    return NoteList(tuple(notes), tuple(problems))
 
 
-def typed(note: NoteFacts, folder_types: Mapping[str, str]) -> NoteFacts:
-    """Give a note without a type the type of its folder."""
-    kind = with_folder_type(note.kind, note_path=note.path, folder_types=folder_types)
-    return replace(note, kind=kind)
+def _read(entry: FileEntry, index: FileIndex, content: FileContent, *, now_ns: int) -> NoteRow:
+    facts = facts_of(entry.path, content.data)
+    kind = index.kind_number(facts.kind)
+    signature = content.signature
+    row = NoteRow(signature or entry.signature, facts.sha256, facts.status, kind, facts.problems)
+    if signature is not None and signature.is_settled(read_at_ns=now_ns):
+        index.keep(index.notes, entry.path, row)
+    return row
 
 
 def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
@@ -238,6 +218,53 @@ def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
         replace(problem, skipped=False) if problem.code in REVIEWED_IF_NAMED else problem
         for problem in problems
     )
+
+
+class NotePlacing:
+    """Adds to the facts of notes what follows from their paths.
+
+    That is the type of their folder, where they name none, the patterns of gates that they match,
+    and a problem for each skip that has no effect.
+    """
+
+    def __init__(self, gates: Sequence[Gate], folder_types: Mapping[str, str]) -> None:
+        self._gates = gates
+        self._folder_types = folder_types
+        self._placed = cache(lambda kind, places: replace(kind, places=places))
+
+    def place(self, note: NoteFacts) -> NoteFacts:
+        kind = note.kind
+        if self._folder_types:
+            types = self._folder_types
+            kind = with_folder_type(kind, note_path=note.path, folder_types=types)
+        if self._patterns:
+            fitting = (name for name, spec in self._patterns.items() if spec.match_file(note.path))
+            kind = self._placed(kind, frozenset(fitting))
+        idle = tuple(self._idle_skips(note.path, kind)) if kind.skips else ()
+        if kind is note.kind and not idle:
+            return note
+        return replace(note, kind=kind, problems=(*note.problems, *idle))
+
+    @cached_property
+    def _patterns(self) -> dict[str, PathSpec[Any]]:
+        wanted = {pattern for gate in self._gates for pattern in gate.requirement.places}
+        if not wanted:
+            return {}
+        from pathspec import PathSpec  # takes 40 ms
+
+        return {pattern: PathSpec.from_lines("gitignore", [pattern]) for pattern in wanted}
+
+    def _idle_skips(self, path: str, kind: NoteKind) -> Iterator[Problem]:
+        for name, _reason in kind.skips:
+            if not any(
+                f"{gate.gate_id}/".startswith(f"{name}/")
+                and applies_unskipped(gate.requirement, kind)
+                for gate in self._gates
+            ):
+                message = (
+                    f"`review_skip` names {name!r}, which hides nothing: no such gate applies here"
+                )
+                yield Problem(path, ProblemCode.IDLE_SKIP, message, skipped=False)
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from review.domain.rule_names import RULE_NAMES
 from review.knowledge_base import Corpus
 from review.settings.config import Config
 
@@ -12,4 +11,4 @@ def open_corpus(config: Config, *, use_cache: bool = True) -> Corpus:
 
     :param use_cache: False reads every file, for network shares where no stat can be trusted.
     """
-    return Corpus(config, use_cache=use_cache, known_rules=RULE_NAMES)
+    return Corpus(config, use_cache=use_cache)

@@ -7,6 +7,7 @@ import os
 import stat
 from typing import NamedTuple
 
+from review.domain.markdown.lines import iter_lines
 from review.domain.paths import composed
 from review.domain.problems import Problem
 from review.errors import InputRejected
@@ -28,7 +29,12 @@ _CODE_OF_ERROR = {
     errno.ELOOP: ProblemCode.LINK_LOOP,
     errno.ENXIO: ProblemCode.NOT_A_FILE,
 }
-_BYTE_ORDER_MARKS = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_POINTERS = {
+    "version https://git-lfs.github.com/spec/": "Git LFS pointer instead of the text; fetch it with: git lfs pull",
+    "/annex/objects/": "git-annex pointer instead of the text; fetch it with: git annex get",
+}  # fmt: skip
+_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ")
 
 
 class StatSignature(NamedTuple):
@@ -52,11 +58,11 @@ class StatSignature(NamedTuple):
             and self.mtime_ns >= _EARLIEST_NS
         )
 
-
-def signature_of(status: os.stat_result) -> StatSignature:
-    return StatSignature(
-        status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
-    )
+    @classmethod
+    def of(cls, status: os.stat_result) -> StatSignature:
+        return cls(
+            status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+        )
 
 
 class UnreadableFile(InputRejected):
@@ -66,6 +72,12 @@ class UnreadableFile(InputRejected):
         super().__init__(f"{problem.path}: {problem.message}")
         self.problem = problem
 
+    @classmethod
+    def of(
+        cls, path: str, code: ProblemCode, message: str, *, line: int | None = None
+    ) -> UnreadableFile:
+        return cls(Problem(path, code, message, skipped=True, line=line))
+
 
 class FileContent(NamedTuple):
     """The bytes of a file; the signature is `None` if the file changed while it was read."""
@@ -74,30 +86,16 @@ class FileContent(NamedTuple):
     signature: StatSignature | None
 
 
-def read_file(
-    root: str,
-    path: str,
-    disk_path: str = "",
-    *,
-    max_bytes: int,
-    folders: dict[str, str] | None = None,
-) -> FileContent:
+def read_file(root: str, path: str, disk_path: str = "", *, max_bytes: int) -> FileContent:
     """Read one file below `root`; links that stay inside it are followed.
 
     :param disk_path: how `path` is spelled on disk, if otherwise; problems speak of `path`.
-    :param folders: a cache of real folders, for many files below one real root.
     :raises UnreadableFile: it is gone, no regular file, too large, or outside the root.
     """
-    disk_path = disk_path or path
-    folder, _, name = disk_path.rpartition("/")
-    if folders is None:
-        folders, root = {}, os.path.realpath(root)
+    disk_path, root = disk_path or path, os.path.realpath(root)
     try:
-        if folder not in folders:
-            folders[folder] = resolve_inside(root, path, folder)
-        real = f"{folders[folder]}/{name}"
-        if os.path.islink(f"{root}/{real}"):  # noqa: PTH114 - strings, by the thousand
-            real = resolve_inside(root, path, disk_path)
+        real = resolve_inside(root, path, disk_path)
+        if real != disk_path:
             refuse_dot_file(path, real)
         descriptor = os.open(f"{root}/{real}", _FILE_FLAGS)
         try:
@@ -106,6 +104,23 @@ def read_file(
             os.close(descriptor)
     except OSError as error:
         raise UnreadableFile(problem_of_error(path, error)) from error
+
+
+def _read(path: str, descriptor: int, max_bytes: int) -> FileContent:
+    before = os.fstat(descriptor)
+    if not stat.S_ISREG(before.st_mode):
+        raise UnreadableFile.of(path, ProblemCode.NOT_A_FILE, "not a regular file")
+    data = b""
+    while before.st_size <= max_bytes >= len(data) and (
+        chunk := os.read(descriptor, before.st_size + 4096)
+    ):
+        data += chunk
+    if (size := max(before.st_size, len(data))) > max_bytes:
+        message = f"{size} bytes; at most {max_bytes} are reviewed (`max_bytes` in kb/review.toml)"
+        raise UnreadableFile.of(path, ProblemCode.TOO_LARGE, message)
+    signature = StatSignature.of(before)
+    unchanged = signature == StatSignature.of(os.fstat(descriptor)) and signature.size == len(data)
+    return FileContent(data, signature if unchanged else None)
 
 
 class DiskPaths:
@@ -128,7 +143,7 @@ class DiskPaths:
             found = tuple(
                 f"{folder}/{name}" if folder else name
                 for folder in found
-                for name in self._listing(path, folder).get(part, ())
+                for name in self._list(path, folder).get(part, ())
             )
         return found
 
@@ -142,30 +157,24 @@ class DiskPaths:
             return found[0]
         if found:
             raise UnreadableFile(name_collision(path, len(found)))
-        message = "no such file"
-        raise UnreadableFile(Problem(path, ProblemCode.VANISHED, message, skipped=True))
-
-    def _listing(self, path: str, folder: str) -> dict[str, tuple[str, ...]]:
-        listing = self._listings.get(folder)
-        if listing is None:
-            listing = self._listings[folder] = self._list(path, folder)
-        return listing
+        raise UnreadableFile.of(path, ProblemCode.VANISHED, "no such file")
 
     def _list(self, path: str, folder: str) -> dict[str, tuple[str, ...]]:
-        try:
-            resolve_inside(self._root, path, folder)
-            names = os.listdir(f"{self._root}/{folder}")  # noqa: PTH208 - strings, by the thousand
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-        except OSError as error:
-            message = f"{folder or '.'!r} cannot be read ({(error.strerror or 'error').lower()})"
-            problem = Problem(path, ProblemCode.UNREADABLE, message, skipped=True)
-            raise UnreadableFile(problem) from error
-        listing: dict[str, tuple[str, ...]] = {}
-        for name in sorted(names):
-            identity = composed(name)
-            listing[identity] = (*listing.get(identity, ()), name)
-        return listing
+        if folder not in self._listings:
+            listing: dict[str, tuple[str, ...]] = {}
+            try:
+                resolve_inside(self._root, path, folder)
+                for name in sorted(os.listdir(f"{self._root}/{folder}")):  # noqa: PTH208
+                    listing[composed(name)] = (*listing.get(composed(name), ()), name)
+            except UnreadableFile as refused:
+                if refused.problem.code is not ProblemCode.VANISHED:
+                    raise
+            except NotADirectoryError:
+                pass
+            except OSError as error:
+                raise UnreadableFile(problem_of_error(path, error)) from error
+            self._listings[folder] = listing
+        return self._listings[folder]
 
 
 def name_collision(path: str, count: int) -> Problem:
@@ -176,16 +185,22 @@ def name_collision(path: str, count: int) -> Problem:
 def resolve_inside(root: str, path: str, disk_path: str) -> str:
     """Follow all links of `disk_path`; give the real path relative to the (real) `root`.
 
-    :raises UnreadableFile: it ends outside the root, or in `.git`, which is not ours either.
-    :raises OSError: it ends nowhere, or never.
+    :raises UnreadableFile: it ends nowhere, or outside the root, or in `.git`, which is not ours.
     """
     joined = f"{root}/{disk_path}"
+    failed = None
     try:
         real = os.path.realpath(joined, strict=True)
-    except FileNotFoundError:
-        _below(root, path, os.path.realpath(joined))  # a dead link out of the root is one out
-        raise
-    return _below(root, path, real)
+    except OSError as error:
+        failed, real = error, os.path.realpath(joined)
+    prefix = root.rstrip("/") + "/"
+    below = f"{real}/"[len(prefix) :].rstrip("/")
+    if not f"{real}/".startswith(prefix) or ".git" in below.split("/"):
+        # A dead link out of the root is one out.
+        raise UnreadableFile.of(path, ProblemCode.OUTSIDE_ROOT, "leads out of the repository")
+    if failed:
+        raise UnreadableFile(problem_of_error(path, failed)) from failed
+    return below
 
 
 def refuse_dot_file(path: str, real: str) -> None:
@@ -195,24 +210,13 @@ def refuse_dot_file(path: str, real: str) -> None:
     """
     if real.rpartition("/")[2].startswith("."):
         message = f"links to {real!r}, a hidden file, which is never reviewed"
-        raise UnreadableFile(Problem(path, ProblemCode.OUTSIDE_ROOT, message, skipped=True))
+        raise UnreadableFile.of(path, ProblemCode.OUTSIDE_ROOT, message)
 
 
 def problem_of_error(path: str, error: OSError) -> Problem:
     code = _CODE_OF_ERROR.get(error.errno or 0, ProblemCode.UNREADABLE)
-    said = (error.strerror or "cannot be read").lower()
-    message = {
-        ProblemCode.VANISHED: f"not there any more ({said})",
-        ProblemCode.LINK_LOOP: "the link leads back to itself",
-        ProblemCode.NOT_A_FILE: f"not a regular file ({said})",
-    }.get(code, f"cannot be read ({said})")
+    message = f"cannot be read ({(error.strerror or 'no reason given').lower()})"
     return Problem(path, code, message, skipped=True)
-
-
-def too_large(path: str, *, size: int, max_bytes: int) -> Problem:
-    """Name a file above the limit; both numbers are bytes."""
-    message = f"{size} bytes; at most {max_bytes} are reviewed (`max_bytes` in kb/review.toml)"
-    return Problem(path, ProblemCode.TOO_LARGE, message, skipped=True)
 
 
 def decode(path: str, data: bytes) -> str:
@@ -220,63 +224,37 @@ def decode(path: str, data: bytes) -> str:
 
     :raises UnreadableFile: not UTF-8, or with a NUL, which no database takes as text.
     """
+    code, at = ProblemCode.NOT_UTF8, 0
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UnreadableFile(_not_utf8(path, data, error.start)) from error
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
+        if data.startswith(_UTF16_MARKS):
+            message = "encoded as UTF-16; expected UTF-8"
+        else:
+            at = error.start
+            message = f"byte 0x{data[at]:02X} is not valid UTF-8; expected UTF-8 text"
+    else:
+        if "\0" not in text:
+            return text
+        code, at = ProblemCode.CONTAINS_NUL, data.index(0)
         message = "contains a NUL character; expected text"
-        raise UnreadableFile(
-            Problem(path, ProblemCode.CONTAINS_NUL, message, skipped=True, line=line)
-        )
-    return text
+    raise UnreadableFile.of(path, code, message, line=data.count(b"\n", 0, at) + 1)
 
 
-def is_blank(text: str) -> bool:
-    """Return whether there is nothing to read but white space and a byte order mark."""
-    return not text.lstrip("\ufeff").strip()
-
-
-def _not_utf8(path: str, data: bytes, offset: int) -> Problem:
-    for mark, name in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            message = f"encoded as {name}; expected UTF-8"
-            return Problem(path, ProblemCode.NOT_UTF8, message, skipped=True, line=1)
-    line = data.count(b"\n", 0, offset) + 1
-    message = f"byte 0x{data[offset]:02X} is not valid UTF-8; expected UTF-8 text"
-    return Problem(path, ProblemCode.NOT_UTF8, message, skipped=True, line=line)
-
-
-def _below(root: str, path: str, real: str) -> str:
-    prefix = root.rstrip("/") + "/"
-    if real == root:
-        return ""
-    below = real[len(prefix) :]
-    if real.startswith(prefix) and ".git" not in below.split("/"):
-        return below
-    message = "leads out of the repository"
-    raise UnreadableFile(Problem(path, ProblemCode.OUTSIDE_ROOT, message, skipped=True))
-
-
-def _read(path: str, descriptor: int, max_bytes: int) -> FileContent:
-    before = os.fstat(descriptor)
-    if not stat.S_ISREG(before.st_mode):
-        message = "not a regular file"
-        raise UnreadableFile(Problem(path, ProblemCode.NOT_A_FILE, message, skipped=True))
-    if before.st_size > max_bytes:
-        raise UnreadableFile(too_large(path, size=before.st_size, max_bytes=max_bytes))
-    data = _read_all(descriptor, size=before.st_size, max_bytes=max_bytes)
-    if len(data) > max_bytes:
-        raise UnreadableFile(too_large(path, size=len(data), max_bytes=max_bytes))
-    signature = signature_of(before)
-    unchanged = signature == signature_of(os.fstat(descriptor)) and signature.size == len(data)
-    return FileContent(data, signature if unchanged else None)
-
-
-def _read_all(descriptor: int, *, size: int, max_bytes: int) -> bytes:
-    """Read to the end, but little more than `max_bytes`; `size` is what to expect."""
-    data = b""
-    while len(data) <= max_bytes and (chunk := os.read(descriptor, min(size, max_bytes) + 4096)):
-        data += chunk
-    return data
+def left_by_git(path: str, text: str) -> Problem | None:
+    """Name a Git LFS pointer, and a text with merge-conflict markers outside fenced code."""
+    for start, what in _POINTERS.items():
+        if text.startswith(start):
+            return Problem(path, ProblemCode.GIT_LFS_POINTER, f"a {what}", skipped=True)
+    if not all(marker in text for marker in _CONFLICT_MARKERS):
+        return None
+    found = [0]
+    for line in iter_lines(text):
+        if not line.in_fence and line.text.startswith(_CONFLICT_MARKERS[len(found) - 1]):
+            found.append(line.number)
+            if len(found) > len(_CONFLICT_MARKERS):
+                message = "merge-conflict markers of Git; resolve the conflict"
+                return Problem(
+                    path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[1]
+                )
+    return None

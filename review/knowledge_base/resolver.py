@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
@@ -16,17 +15,14 @@ from review.domain.markdown.anchors import Anchors, anchors_of
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import (
-    BY_ID,
     Link,
     LinkBase,
     LinkKind,
     ResolvedLink,
     extract_links,
     resolve_link,
-    stems_of,
 )
 from review.domain.markdown.prompt_text import text_for_prompt
-from review.knowledge_base.named_paths import PathScanner
 from review.knowledge_base.reader import (
     DiskPaths,
     UnreadableFile,
@@ -34,7 +30,7 @@ from review.knowledge_base.reader import (
     read_file,
     resolve_inside,
 )
-from review.knowledge_base.walker import MARKDOWN, ScanRules
+from review.knowledge_base.walker import MARKDOWN, Scanner, ScanRules
 from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
@@ -44,11 +40,18 @@ KB_FOLDER = "kb"
 _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
-_HEAD_BYTES = 2_000
-_HEAD = re.compile(rb"---\s.*?^---", re.DOTALL | re.MULTILINE)
+_MAX_REPOSITORY_FILE = 1_000_000
+_HEAD_CHARACTERS = 2_000
+_HEAD = re.compile(r"---\s.*?^---", re.DOTALL | re.MULTILINE)
 _ADDRESS = re.compile(
-    rb"^(?:id|permalink|slug|url|redirect_from):[ \t]*[\"']?([\w./-]+)", re.MULTILINE
+    r"^(?:id|permalink|slug|url|redirect_from):[ \t]*[\"']?([\w./-]+)", re.MULTILINE
 )
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_TARGETS = re.compile(r"^([^\s#:=][^#:=\n]*?)[ \t]*::?(?!=)([^\n]*)", re.MULTILINE)
+_INCLUDE = re.compile(r"^(?:-?include|sinclude)\b", re.MULTILINE)
+_ANY_NAME = re.compile(r"[^/.]*[%$][^/.]*")  # may stand for a target of any plain name
+# It need not be there, and documents speak of it.
+_OPTIONAL = frozenset(("kb/review.toml",))
 
 
 class RepositoryFiles(Collection[str]):
@@ -56,11 +59,12 @@ class RepositoryFiles(Collection[str]):
 
     Membership looks at the disk, so nothing is walked that no note links to. What is hidden or
     lies in the reports folder is no target: a worker may read what its link table resolves.
-    Iteration gives the files of the knowledge base.
+    Iteration gives the files of the knowledge base. `is_gone` and `make_targets` answer about the
+    repository, and err towards "it may be there".
     """
 
     def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
-        self._root = os.path.realpath(root)
+        self._root = root
         self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
         self._is_there = cache(self._exists)
@@ -78,56 +82,61 @@ class RepositoryFiles(Collection[str]):
 
     @cached_property
     def _paths(self) -> list[str]:
-        scanner = PathScanner(self._root, self._rules, self._disk_paths)
+        scanner = Scanner(self._root, self._rules, self._disk_paths)
         scanner.add_roots()
-        return scanner.paths()
+        return [entry.path for entry in scanner.result().entries]
 
     def _exists(self, path: str) -> bool:
-        if any(part.startswith(".") for part in path.split("/")) or "\0" in path:
-            return False
-        if any(f"{path}/".startswith(f"{name}/") for name in self._rules.pruned):
+        if "/." in f"/{path}" or "\0" in path or self._rules.prunes(path):
             return False
         try:
             return any(
                 "/." not in f"/{resolve_inside(self._root, path, spelling)}"
                 for spelling in self._disk_paths.spellings(path)
             )
-        except (UnreadableFile, OSError):
+        except UnreadableFile:
             return False
 
+    def is_gone(self, path: str, *, note_path: str) -> bool:
+        """Return True if a path does not exist although its first two folders do.
 
-class _LazyStems(Mapping[str, tuple[str, ...]]):
-    """Paths by stem, read when the first wikilink asks: most notes have none."""
-
-    def __init__(self, files: RepositoryFiles, root: str, flavour: Flavour) -> None:
-        self._files = files
-        self._root = root
-        self._flavour = flavour
+        It may be meant from the root or from the folder of the note that names it.
+        Paths that are hidden, in the reports folder, or ignored by Git are never gone. Nor are those
+        of which only the first folder is there: documents name files that their reader is to have.
+        """
+        folder = "/".join(path.split("/")[:-1][:2])
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(note_path), path))
+        if folder not in self or path in _OPTIONAL or path in self or beside in self:
+            return False
+        known = "/." not in f"/{path}" and not self._rules.prunes(path)
+        return known and not (self._ignored and self._ignored.match_file(path))
 
     @cached_property
-    def _stems(self) -> dict[str, tuple[str, ...]]:
-        stems = stems_of(self._files)
-        if self._flavour.makes_pages or self._flavour.target_last:
-            stems = dict(self._addresses()) | stems
-        return stems
+    def make_targets(self) -> frozenset[str] | None:
+        """The targets of the Makefile at the root; None if there is none or they are not known."""
+        text = next(filter(None, map(self._read, _MAKEFILES)), "")
+        if not text or _INCLUDE.search(text):
+            return None
+        names: list[str] = []
+        for targets, prerequisites in _TARGETS.findall(text):
+            names += targets.split()
+            names += prerequisites.split() if targets == ".PHONY" else ()
+        return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
 
-    def _addresses(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the notes by the id or the address in their frontmatter, which links may name."""
-        for path in self._files:
-            with suppress(UnreadableFile):
-                data = read_file(self._root, path, max_bytes=_MAX_BYTES).data[:_HEAD_BYTES]
-                if path.endswith((".md", ".mdx")) and (head := _HEAD.match(data)):
-                    for found in _ADDRESS.findall(head[0]):
-                        yield BY_ID + found.decode("utf-8", "replace").strip("/"), (path,)
+    @cached_property
+    def _ignored(self) -> PathSpec[Any] | None:
+        from pathspec import PathSpec  # takes 40 ms
 
-    def __getitem__(self, stem: str) -> tuple[str, ...]:
-        return self._stems[stem]
+        with suppress(ValueError):
+            return PathSpec.from_lines("gitignore", self._read(".gitignore").splitlines())
+        return None
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._stems)
-
-    def __len__(self) -> int:
-        return len(self._stems)
+    def _read(self, name: str) -> str:
+        try:
+            data = read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
+        except UnreadableFile:
+            return ""
+        return data.decode("utf-8", "replace")
 
 
 class Linker:
@@ -142,13 +151,12 @@ class Linker:
         flavour: Flavour = COMMONMARK,
         strip_comments: bool = False,
     ) -> None:
-        files = RepositoryFiles(root, rules=rules, disk_paths=disk_paths)
         self.flavour = flavour
-        self.repository = Repository(root, files)
+        self.repository = RepositoryFiles(root, rules=rules, disk_paths=disk_paths)
         self._root = root
         self._disk_paths = disk_paths
         self._strip_comments = strip_comments
-        self.base = LinkBase(files, _LazyStems(files, root, flavour), flavour)
+        self.base = LinkBase(self.repository, flavour, self._read_addresses)
         self.anchors_of = cache(self._read_anchors)
         self._size_of = cache(self._read_size)
 
@@ -169,12 +177,6 @@ class Linker:
         except UnreadableFile:
             return None
 
-    def _read_anchors(self, path: str) -> Anchors | None:
-        text = self.text_of(path)
-        if text is None:
-            return None
-        return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
-
     def prompt_note(self, path: str, text: str) -> PromptNote:
         """Return a note as a prompt holds it."""
         shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)
@@ -190,6 +192,22 @@ class Linker:
             if not found.external:
                 rows[link.target] = found.path
         return tuple(LinkRow(target, path, self._size_of(path)) for target, path in rows.items())
+
+    def _read_anchors(self, path: str) -> Anchors | None:
+        text = self.text_of(path)
+        if text is None:
+            return None
+        return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
+
+    def _read_addresses(self) -> dict[str, str]:
+        """Return the notes by the ids and addresses in their frontmatter, which links may name."""
+        found = {}
+        for path in self.repository:
+            if text := self.text_of(path):
+                head = _HEAD.match(text[:_HEAD_CHARACTERS])
+                for address in _ADDRESS.findall(head[0]) if head else ():
+                    found[address.strip("/")] = path
+        return found
 
     def _read_size(self, path: str | None) -> int | None:
         """Return the bytes of a note as it stands now; None of any other file."""
@@ -209,89 +227,12 @@ def read_linked_files(
 
     :param notes: path and text of each note; a note that links to another of them gets it too.
     """
+    rows = (row for path, text in notes for row in linker.prompt_note(path, text).links)
     found: dict[str, bytes] = {}
     left = _MAX_LINKED_BYTES
-    for path in _targets(notes, linker):
-        if len(found) == _MAX_FILES:
-            break
-        try:
-            data = read_file(root, path, max_bytes=left).data
-        except UnreadableFile:
-            continue  # gone, no file, or too large for what is left
-        found[path] = data
-        left -= len(data)
+    for path in dict.fromkeys(row.resolved for row in rows if row.resolved):
+        if path.endswith(MARKDOWN) and len(found) < _MAX_FILES:
+            with suppress(UnreadableFile):  # gone, no file, or too large for what is left
+                found[path] = read_file(root, path, max_bytes=left).data
+                left -= len(found[path])
     return found
-
-
-def _targets(notes: Iterable[tuple[str, str]], linker: Linker) -> Iterable[str]:
-    rows = (row for path, text in notes for row in linker.prompt_note(path, text).links)
-    return dict.fromkeys(
-        row.resolved for row in rows if row.resolved is not None and row.resolved.endswith(MARKDOWN)
-    )
-
-
-_MAX_REPOSITORY_FILE = 1_000_000
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-_TARGETS = re.compile(r"^([^\s#:=][^#:=\n]*?)[ \t]*::?(?!=)([^\n]*)", re.MULTILINE)
-_INCLUDE = re.compile(r"^(?:-?include|sinclude)\b", re.MULTILINE)
-_ANY_NAME = re.compile(r"[^/.]*[%$][^/.]*")  # may stand for a target of any plain name
-# It need not be there, and documents speak of it.
-_OPTIONAL = frozenset(("kb/review.toml",))
-
-
-class Repository:
-    """Answers about files below the root, and errs towards "it may be there"."""
-
-    def __init__(self, root: str, files: Collection[str]) -> None:
-        """Use the link targets `files`, which hold no hidden file and none of the reports folder."""
-        self._root = root
-        self._files = files
-
-    def is_gone(self, path: str, *, note_path: str) -> bool:
-        """Return True if a path does not exist although its first two folders do.
-
-        It may be meant from the root or from the folder of the note that names it.
-        Paths that are hidden, in the reports folder, or ignored by Git are never gone. Nor are those
-        of which only the first folder is there: documents name files that their reader is to have.
-        """
-        *folders, _name = parts = path.split("/")
-        folder = "/".join(folders[:2])
-        beside = posixpath.normpath(posixpath.join(posixpath.dirname(note_path), path))
-        if folder not in self._files or path in _OPTIONAL:
-            return False
-        if path in self._files or beside in self._files:
-            return False
-        known = all(not part.startswith(".") for part in parts) and parts[:2] != ["kb", "reports"]
-        return known and not self._ignores(path)
-
-    @cached_property
-    def make_targets(self) -> frozenset[str] | None:
-        """The targets of the Makefile at the root; None if there is none or they are not known."""
-        text = next(filter(None, map(self._read, _MAKEFILES)), "")
-        if not text or _INCLUDE.search(text):
-            return None
-        names: list[str] = []
-        for targets, prerequisites in _TARGETS.findall(text):
-            names += targets.split()
-            names += prerequisites.split() if targets == ".PHONY" else ()
-        return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
-
-    def _ignores(self, path: str) -> bool:
-        return self._ignored is not None and self._ignored.match_file(path)
-
-    @cached_property
-    def _ignored(self) -> PathSpec[Any] | None:
-        from pathspec import PathSpec  # takes 40 ms
-
-        lines = self._read(".gitignore").splitlines()
-        try:
-            return PathSpec.from_lines("gitignore", lines)
-        except ValueError:
-            return None
-
-    def _read(self, name: str) -> str:
-        try:
-            data = read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
-        except UnreadableFile:
-            return ""
-        return data.decode("utf-8", "replace")

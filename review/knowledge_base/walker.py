@@ -1,4 +1,4 @@
-"""Finds the Markdown files below folders of the root, with the stat of each; reads no content."""
+"""Finds the Markdown files in folders and by name, with the stat of each; reads no content."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ import re
 import stat
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from pathlib import Path
 from typing import NamedTuple
 
-from review.domain.paths import MAX_PATH_BYTES, composed, name_problem
+from review.domain.paths import MAX_PATH_BYTES, composed, did_you_mean, name_problem, path_below
 from review.domain.printing import printable_line
 from review.domain.problems import Problem
+from review.errors import InputRejected
 from review.knowledge_base.reader import (
+    DiskPaths,
     StatSignature,
     UnreadableFile,
     name_collision,
     problem_of_error,
     refuse_dot_file,
     resolve_inside,
-    signature_of,
-    too_large,
 )
 from review.settings.file import ConfigRefused
 from review.vocabulary import ProblemCode
@@ -40,11 +39,12 @@ _CONFLICTED_COPY = re.compile(
     r"|\.sync-conflict-\d{8}-\d{6}|_conflict-\d{8}-\d{6}",
     re.IGNORECASE,
 )
-# How often one folder may be entered through links: ten folders that link to one another
-# ten times each would otherwise make ten billion notes.
-_MAX_LINKED_VISITS = 16
 # Characters, of four bytes at most: no path of so many is too long.
 _SURELY_SHORT = MAX_PATH_BYTES // 4
+
+
+class NoSuchNote(InputRejected):
+    """A named file or folder is not there, or can hold no note."""
 
 
 class FileEntry(NamedTuple):
@@ -63,16 +63,27 @@ class ScanRules:
     :param excludes: root-relative patterns, as in `.gitignore`.
     :param pruned: root-relative folders that hold no notes whatever links to them.
     :param gates_folder: cases below it are neither notes nor gates; "" takes them as files.
-    :param max_bytes: bytes; a larger file is a problem.
     :param suffix: what names of files end with; `""` takes all.
     """
 
-    max_bytes: int
     suffix: str = MARKDOWN
     roots: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     pruned: frozenset[str] = frozenset()
     gates_folder: str = ""
+
+    def refusal(self, path: str) -> str:
+        """Return why a path can never be a note, whatever it holds; `""` when it can."""
+        below = f"{path}/"
+        for root in self.roots:
+            below = below.removeprefix(f"{root}/")
+        hidden = any(part.startswith(".") for part in below.split("/"))
+        if hidden or self.prunes(path):
+            return "hidden files and the reports folder are never reviewed"
+        return ""
+
+    def prunes(self, path: str) -> bool:
+        return any(f"{path}/".startswith(f"{name}/") for name in self.pruned)
 
 
 @dataclass(frozen=True)
@@ -87,58 +98,127 @@ class _Folder(NamedTuple):
     path: str
     disk_path: str
     real: str
-    entered: tuple[str, ...]  # real folders left through a link on the way here
 
 
 class Scanner:
-    """Collects files from folders and by name; `result` sorts them and looks for twins."""
+    """Collects files from folders and by name; `result` sorts them and looks for twins.
 
-    def __init__(self, root: str, rules: ScanRules) -> None:
+    Folders behind links are walked after all others, and no folder twice: a file that links lead to
+    is found where it lies, and at the first of the links if no walk comes there.
+
+    :ivar files: the paths of files that were named; `folders`: of folders that were begun with.
+    """
+
+    def __init__(self, root: str, rules: ScanRules, disk_paths: DiskPaths) -> None:
         self._root = os.path.realpath(root)
         self._rules = rules
+        self._disk_paths = disk_paths
         self._excluded = _excluder(rules.excludes)
         self._entries: dict[str, FileEntry] = {}
         self._problems: list[Problem] = []
-        self._linked_visits: Counter[str] = Counter()
+        self._entered: set[str] = set()
         self._stack: list[_Folder] = []
+        self._linked: list[_Folder] = []
+        self.files: set[str] = set()
+        self.folders: set[str] = set()
 
-    def add_folder(self, path: str, disk_path: str) -> None:
-        """Walk a folder: hidden and excluded names are left out, links inside the root followed."""
-        if folder := self._resolved(path, disk_path):
-            self._enter(folder)
-        while self._stack:
-            self._list(self._stack.pop())
+    def add_roots(self) -> None:
+        """Walk the roots of the rules. One of them may be missing; that all are is a problem."""
+        for path in self._rules.roots:
+            for disk_path in self._spellings(path) or ():
+                self._add_folder(path, disk_path)
+        if not self.folders and not self._problems:
+            message = (
+                "no such folder: commonplace review_init makes it, or kb/review.toml names another"
+            )
+            for path in self._rules.roots:
+                self._report(path, ProblemCode.VANISHED, message)
 
-    def add_some(self, path: str, disk_path: str, names: Collection[str]) -> None:
-        """Take the files of these names (NFC) that a walk would take out of the folder itself."""
-        if folder := self._resolved(path, disk_path):
-            self._list(folder, names)
+    def add_named(self, names: Iterable[str]) -> None:
+        """Take files by name, and walk folders: hidden and excluded names are left out of these.
+
+        A file may lie outside the note roots, and be one that a walk leaves out by pattern.
+
+        :raises NoSuchNote: nothing of that name exists, or it can be no note.
+        :raises BadPath: the name is none.
+        """
+        for name in names:
+            path = path_below(self._root, name)
+            reason = self._rules.refusal(path)
+            spellings = self._spellings(path) if not reason else None
+            if spellings == ():
+                near = did_you_mean(path, self._known_paths())
+                raise NoSuchNote(f"{path!r} does not exist below the root", hint=near)
+            for disk_path in spellings or ():
+                # os.path, because Path.is_dir raises where it may not look.
+                if os.path.isdir(f"{self._root}/{disk_path}"):  # noqa: PTH112
+                    self._add_folder(path, disk_path)
+                elif path.endswith(MARKDOWN):
+                    self._add_file(path, disk_path)
+                else:
+                    reason = f"expected a {MARKDOWN} file, or a folder"
+            if reason:
+                raise NoSuchNote(f"{path!r} is no note: {reason}")
+
+    def add_notes(self, paths: Iterable[str]) -> None:
+        """Take those files that a walk of their folders would take; no other file is looked at."""
+        names: dict[str, set[str]] = defaultdict(set)
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            names[folder].add(name)
+        for path, wanted in sorted(names.items()):
+            for disk_path in self._spellings(path) or ():
+                if folder_there := self._resolved(path, disk_path):
+                    self._list(folder_there, wanted)
         self._stack.clear()  # a folder may have such a name too
+        self._linked.clear()
 
-    def add_file(self, path: str, disk_path: str) -> None:
-        """Take one file by name; it may be one that a walk would leave out."""
-        if folder := self._resolved(path, disk_path.rpartition("/")[0]):
-            try:
-                status = os.lstat(self._absolute(disk_path))
-            except OSError as error:
-                self._problems.append(problem_of_error(path, error))
-            else:
-                self._take(folder, path, disk_path, status)
+    def _add_folder(self, path: str, disk_path: str) -> None:
+        if folder := self._resolved(path, disk_path):
+            self.folders.add(folder.path)
+            self._enter(folder, self._stack)
 
-    def _resolved(self, path: str, disk_path: str) -> _Folder | None:
-        """Follow the symbolic links of a folder; a fault of it is a problem of `path`."""
+    def _add_file(self, path: str, disk_path: str) -> None:
+        place, _, name = disk_path.rpartition("/")
+        if folder := self._resolved(path.rpartition("/")[0], place, of=path):
+            path = f"{folder.path}/{composed(name)}".lstrip("/")
+            self.files.add(path)
+            self._take(folder, path, f"{folder.disk_path}/{name}".lstrip("/"))
+
+    def _resolved(self, path: str, disk_path: str, *, of: str = "") -> _Folder | None:
+        """Follow the symbolic links of a folder; a fault of it is a problem of `of`, or of `path`.
+
+        A folder that a walk of the roots finds without links has the path that it has there.
+        """
         try:
-            return _Folder(path, disk_path, resolve_inside(self._root, path, disk_path), ())
-        except (UnreadableFile, OSError) as error:
-            self._problems.append(_problem(path, error))
+            real = resolve_inside(self._root, of or path, disk_path)
+        except UnreadableFile as refused:
+            self._problems.append(refused.problem)
             return None
+        return self._folder(path, disk_path, real)
 
-    def paths(self) -> list[str]:
-        """Return the identities of all files collected, whatever their size, sorted."""
-        return sorted({entry.path for entry in self._entries.values()})
+    def _folder(self, path: str, disk_path: str, real: str) -> _Folder:
+        is_below_root = any(f"{real}/".startswith(f"{root}/") for root in self._rules.roots)
+        if is_below_root and not self._rules.refusal(real) and not self._excludes_all(real):
+            path, disk_path = composed(real), real
+        return _Folder(path, disk_path, real)
+
+    def _known_paths(self) -> list[str]:
+        scanner = Scanner(self._root, self._rules, self._disk_paths)
+        scanner.add_roots()
+        return [entry.path for entry in scanner.result().entries]
+
+    def _spellings(self, path: str) -> tuple[str, ...] | None:
+        """Return the spellings of a path on disk; None where that is a problem."""
+        try:
+            return self._disk_paths.spellings(path)
+        except UnreadableFile as refused:
+            self._problems.append(refused.problem)
+            return None
 
     def result(self) -> ScanResult:
         """Return what was collected; names that collide are left out, names alike are reported."""
+        self._walk()
         entries = sorted(self._entries.values(), key=itemgetter(0))
         if len({entry.path for entry in entries}) < len(entries):
             twins = Counter(entry.path for entry in entries)
@@ -146,89 +226,75 @@ class Scanner:
             self._problems.extend(name_collision(path, count) for path, count in clashes)
             entries = [entry for entry in entries if twins[entry.path] == 1]
         self._problems.extend(_case_collisions([entry.path for entry in entries]))
-        return ScanResult(self._of_good_size(entries), self._problems)
-
-    def _of_good_size(self, entries: list[FileEntry]) -> list[FileEntry]:
-        limit = self._rules.max_bytes
-        good = [entry for entry in entries if 0 < entry.signature.size <= limit]
-        if len(good) < len(entries):
-            for path, _, (size, *_) in entries:
-                if size == 0:
-                    self._problems.append(empty_note(path))
-                elif size > limit:
-                    self._problems.append(too_large(path, size=size, max_bytes=limit))
-        return good
+        return ScanResult(entries, self._problems)
 
     def _absolute(self, disk_path: str) -> str:
         return f"{self._root}/{disk_path}"
+
+    def _walk(self) -> None:
+        while self._stack or self._linked:
+            if not self._stack:
+                self._linked.sort(reverse=True)
+                self._stack.append(self._linked.pop())
+            folder = self._stack.pop()
+            if folder.real not in self._entered:
+                self._entered.add(folder.real)
+                self._list(folder)
 
     def _list(self, folder: _Folder, names: Collection[str] | None = None) -> None:
         try:
             with os.scandir(self._absolute(folder.disk_path)) as listing:
                 for entry in listing:
                     if names is None or composed(entry.name) in names:
-                        self._visit(folder, entry)
+                        self._consider(folder, entry)
         except OSError as error:
             self._problems.append(problem_of_error(folder.path, error))
 
-    def _visit(self, folder: _Folder, entry: os.DirEntry[str]) -> None:
+    def _consider(self, folder: _Folder, entry: os.DirEntry[str]) -> None:
         # Strings and directory entries, no pathlib: this runs for every note of the base.
         name = entry.name
-        if name.startswith(".") or (
-            not name.endswith(self._rules.suffix) and self._is_other_file(folder, entry)
-        ):
+        is_other = not name.endswith(self._rules.suffix) and entry.is_file(follow_symlinks=False)
+        if name.startswith(".") or (is_other and not name.lower().endswith(_MISNAMED)):
             return
         path = disk_path = f"{folder.disk_path}/{name}"
         if not name.isascii() or folder.path != folder.disk_path:
             path = f"{folder.path}/{composed(name)}"
-        if self._is_left_out(path, name):
-            return
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except OSError as error:
-            self._problems.append(problem_of_error(path, error))
-        else:
-            self._take(folder, path, disk_path, status)
-
-    def _is_other_file(self, folder: _Folder, entry: os.DirEntry[str]) -> bool:
-        """Return whether a walk passes it by; one that is called Markdown in another way is named."""
-        name = entry.name
-        is_file = entry.is_file(follow_symlinks=False)
-        if is_file and name.lower().endswith(_MISNAMED):
-            path = f"{folder.path}/{composed(name)}"
-            if not self._is_left_out(path, name):
-                message = (
-                    f"only names that end in {self._rules.suffix!r} are taken, and this one ends in"
-                    f" {name[name.rindex('.') :]!r}; rename it, or exclude it in kb/review.toml"
-                )
-                self._report(path, ProblemCode.BAD_NAME, message)
-        return is_file
-
-    def _is_left_out(self, path: str, name: str) -> bool:
-        """Return whether a walk leaves out a name; one that its owner should know of is reported."""
         is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
         if not is_plain and (reason := name_problem(path)):
             self._report(printable_line(path), ProblemCode.BAD_NAME, reason)
-            return True
-        if self._excluded is not None and self._excluded(path):
-            return True
-        if is_copy := "onfli" in name and _CONFLICTED_COPY.search(name) is not None:
+        elif self._excluded is not None and self._excluded(path):
+            return
+        elif "onfli" in name and _CONFLICTED_COPY.search(name):
             message = "a conflicted copy made by a file synchroniser; merge it into its original"
             self._report(path, ProblemCode.CONFLICTED_COPY, message)
-        return is_copy
+        elif is_other:
+            message = (
+                f"only names that end in {self._rules.suffix!r} are taken, and this one ends in"
+                f" {name[name.rindex('.') :]!r}; rename it, or exclude it in kb/review.toml"
+            )
+            self._report(path, ProblemCode.BAD_NAME, message)
+        else:
+            self._take(folder, path, disk_path)
 
     def _report(self, path: str, code: ProblemCode, message: str) -> None:
         self._problems.append(Problem(path, code, message, skipped=True))
 
-    def _take(self, folder: _Folder, path: str, disk_path: str, status: os.stat_result) -> None:
-        mode = status.st_mode
-        if stat.S_ISREG(mode):
-            self._entries[disk_path] = FileEntry(path, disk_path, signature_of(status))
-        elif stat.S_ISDIR(mode):
-            real = f"{folder.real}/{disk_path.rpartition('/')[2]}"
-            self._enter(_Folder(path, disk_path, real, folder.entered))
-        elif stat.S_ISLNK(mode):
-            self._follow(folder, path, disk_path)
+    def _take(self, folder: _Folder, path: str, disk_path: str) -> None:
+        try:
+            status = os.lstat(self._absolute(disk_path))
+            if stat.S_ISLNK(status.st_mode):
+                self._follow(folder, path, disk_path)
+            elif stat.S_ISDIR(status.st_mode):
+                real = f"{folder.real}/{disk_path.rpartition('/')[2]}".lstrip("/")
+                self._enter(_Folder(path, disk_path, real), self._stack)
+            else:
+                self._take_file(path, disk_path, status)
+        except OSError as error:
+            self._problems.append(problem_of_error(path, error))
+
+    def _take_file(self, path: str, disk_path: str, status: os.stat_result) -> None:
+        if stat.S_ISREG(status.st_mode):
+            self._entries[disk_path] = FileEntry(path, disk_path, StatSignature.of(status))
         elif path.endswith(self._rules.suffix):
             message = "a pipe, socket or device; expected a regular file"
             self._report(path, ProblemCode.NOT_A_FILE, message)
@@ -237,41 +303,35 @@ class Scanner:
         """Take what a link leads to; what is no note and no folder would not be one unlinked."""
         try:
             real = resolve_inside(self._root, path, disk_path)
-            status = Path(self._absolute(real)).stat()
-            if stat.S_ISDIR(status.st_mode):
-                self._enter_link(folder, _Folder(path, disk_path, real, ()))
-            elif path.endswith(self._rules.suffix):
-                refuse_dot_file(path, real)
-                self._take(folder, path, disk_path, status)
-        except (UnreadableFile, OSError) as error:
-            if path.endswith(self._rules.suffix) or _may_be_folder(
-                self._absolute(disk_path), error
-            ):
-                self._problems.append(_problem(path, error))
+            status = os.stat(self._absolute(real))  # noqa: PTH116 - strings, as everywhere here
+            if not stat.S_ISDIR(status.st_mode):
+                if path.endswith(self._rules.suffix):
+                    refuse_dot_file(path, real)
+                    self._take_file(path, disk_path, status)
+            elif self._holds(real, folder):
+                message = "links to a folder that it lies in; not followed"
+                self._report(path, ProblemCode.LINK_LOOP, message)
+            elif not self._excludes_all(path):
+                self._enter(self._folder(path, disk_path, real), self._linked)
+        except UnreadableFile as refused:
+            # A dead or foreign link to another kind of file hides no note.
+            is_folder = os.path.isdir(self._absolute(disk_path))  # noqa: PTH112
+            if is_folder or path.endswith(self._rules.suffix):
+                self._problems.append(refused.problem)
 
-    def _enter_link(self, folder: _Folder, target: _Folder) -> None:
-        left = (*folder.entered, folder.real)
-        self._linked_visits[target.real] += 1
-        if any(f"{real}/".startswith(f"{target.real}/" if target.real else "") for real in left):
-            message = "links to a folder that it lies in; not followed"
-        elif self._linked_visits[target.real] > _MAX_LINKED_VISITS:
-            message = f"links to a folder already entered through {_MAX_LINKED_VISITS} other links"
-        else:
-            self._enter(target._replace(entered=left))
+    def _holds(self, real: str, folder: _Folder) -> bool:
+        inside = (folder.real, *(root.rpartition("/")[0] for root in self._rules.roots))
+        return not real or any(f"{path}/".startswith(f"{real}/") for path in inside)
+
+    def _excludes_all(self, folder: str) -> bool:
+        return self._excluded is not None and self._excluded(f"{folder}/x{MARKDOWN}")
+
+    def _enter(self, folder: _Folder, to_walk: list[_Folder]) -> None:
+        is_of_gates = folder.path.startswith(f"{self._rules.gates_folder}/")
+        if is_of_gates and folder.path.endswith(CASES):
             return
-        self._report(target.path, ProblemCode.LINK_LOOP, message)
-
-    def _enter(self, folder: _Folder) -> None:
-        pruned = any(
-            f"{real}/".startswith(f"{name}/")
-            for name in self._rules.pruned
-            for real in (folder.path, folder.real)
-        )
-        is_cases = folder.path.endswith(CASES) and folder.path.startswith(
-            f"{self._rules.gates_folder}/"
-        )
-        if not (pruned or is_cases):
-            self._stack.append(folder)
+        if not any(self._rules.prunes(place) for place in (folder.path, folder.real)):
+            to_walk.append(folder)
 
 
 def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
@@ -288,21 +348,6 @@ def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
         return PathSpec.from_lines("gitignore", lines).match_file
     except (ValueError, re.error) as error:
         raise ConfigRefused(f"kb/review.toml: notes.excludes: {error}") from error
-
-
-def empty_note(path: str) -> Problem:
-    return Problem(path, ProblemCode.EMPTY_NOTE, "nothing in it to review", skipped=True)
-
-
-def _problem(path: str, error: UnreadableFile | OSError) -> Problem:
-    return error.problem if isinstance(error, UnreadableFile) else problem_of_error(path, error)
-
-
-def _may_be_folder(absolute: str, error: UnreadableFile | OSError) -> bool:
-    """Return whether notes may be missing behind this link; a dead or foreign link to a file hides none."""
-    if isinstance(error, UnreadableFile):
-        return os.path.isdir(absolute)  # noqa: PTH112 - Path.is_dir raises where it may not look
-    return not isinstance(error, FileNotFoundError)
 
 
 def _case_collisions(paths: Sequence[str]) -> Iterator[Problem]:

@@ -6,8 +6,6 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from importlib import import_module
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -58,12 +56,9 @@ class McpServer:
             types.Prompt(name=name, description=text.partition(":")[0], arguments=[_NOTE])
             for name, text in _PROMPTS.items()
         ]
-        templates = types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(name=name, uri_template=uri)
-                for name, uri in _TEMPLATES.items()
-            ]
-        )
+        templates = [
+            types.ResourceTemplate(name=name, uri_template=uri) for name, uri in _TEMPLATES.items()
+        ]
         hint = CacheHint(ttl_ms=3_600_000, scope="public")
         self.server: Server[Any] = Server(
             "commonplace",
@@ -75,7 +70,9 @@ class McpServer:
             on_list_prompts=_always(types.ListPromptsResult(prompts=prompts)),
             on_get_prompt=self._get_prompt,
             on_list_resources=_always(types.ListResourcesResult(resources=[])),
-            on_list_resource_templates=_always(templates),
+            on_list_resource_templates=_always(
+                types.ListResourceTemplatesResult(resource_templates=templates)
+            ),
             on_read_resource=self._read_resource,
         )
 
@@ -113,8 +110,9 @@ class McpServer:
         named = re.fullmatch(r"commonplace://(gate|review)/([^-\s].*)", str(params.uri))
         if named is None:
             raise MCPError(types.INVALID_PARAMS, f"{params.uri}: expected one of {_TEMPLATES}")
-        pair = Call("render_review", (f"--review-pair-id={named[2]}",))
-        call = pair if named[1] == "review" else Call("resolve_gates", (named[2],))
+        call = Call("resolve_gates", (named[2],))
+        if named[1] == "review":
+            call = Call("render_review", (f"--review-pair-id={named[2]}",))
         document, is_error = await self._answer(context, [call])
         if is_error:
             raise MCPError(types.INVALID_PARAMS, document["message"])
@@ -126,17 +124,14 @@ class McpServer:
         self, context: _Context, calls: Sequence[Call], after: str = ""
     ) -> tuple[dict[str, Any], bool]:
         """Do it in the one thread that may use the database."""
-        work = partial(self._in_thread, calls, f"agent:{_client(context)}", after)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
-    def _in_thread(
-        self, calls: Sequence[Call], actor: str, after: str
-    ) -> tuple[dict[str, Any], bool]:
-        self._load()
-        found: tuple[dict[str, Any], bool] = import_module("review.mcp.answers").answer(
-            calls, actor=actor, after=after
-        )
-        return found
+        def work() -> tuple[dict[str, Any], bool]:
+            self._load()
+            from review.mcp.answers import answer
+
+            return answer(calls, actor=f"agent:{_client(context)}", after=after)
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
 def _always(result: _Listing) -> Callable[[_Context, Any], Awaitable[_Listing]]:

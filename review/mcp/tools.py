@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -20,6 +20,8 @@ _Model = Annotated[
 ]
 _After = Annotated[str, Meta(description="`next` of the part before this one")]
 _Limit = Annotated[int, Meta(ge=1, le=1000)]
+# Arguments that the commands call otherwise.
+_OPTIONS = {"notes": "note", "state": "status"}
 # Prompts of so many tokens together are given in an answer.
 PROMPT_TOKENS = 7000
 
@@ -36,17 +38,33 @@ class Call:
 class Tool(msgspec.Struct, forbid_unknown_fields=True):
     """The arguments of a tool; the docstring is what a client is told of it.
 
+    :cvar command: what it calls, with `words` and the arguments.
     :cvar reads: it changes nothing. Every other tool adds to the store and destroys nothing.
     :cvar repeatable: calling it twice does what calling it once does.
     """
 
     name: ClassVar[str]
+    command: ClassVar[str]
+    words: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
 
     def call(self, runner: str) -> Call:
         """Return the command for the arguments; `runner` is the client."""
-        raise NotImplementedError
+        return self._call()
+
+    def _call(self, stdin: bytes = b"", **more: Any) -> Call:
+        """Return the command with the arguments as its options: lists behind them, gates in front."""
+        words = [*self.words]
+        for name, value in {**msgspec.structs.asdict(self), **more}.items():
+            option = f"--{_OPTIONS.get(name, name).replace('_', '-')}"
+            if name == "gates":
+                words = [*value, *words]
+            elif isinstance(value, list):
+                words += [option, *value] if value else []
+            elif value:
+                words.append(option if value is True else f"{option}={value}")
+        return Call(self.command, tuple(words), stdin)
 
     def calls(self, runner: str) -> Sequence[Call]:
         """Return the commands, one for each job where there are several."""
@@ -57,16 +75,17 @@ class Status(Tool):
     """Start here: counts, partitions and next_steps: what to do, each with its command and tool."""
 
     name: ClassVar[str] = "status"
+    command: ClassVar[str] = "review_status"
+    words: ClassVar[tuple[str, ...]] = ("--summary",)
     model: _Model = ""
-
-    def call(self, runner: str) -> Call:
-        return Call("review_status", ("--summary", *_given(model=self.model)))
 
 
 class Stale(Tool):
     """List pairs of note and gate that want a review, with the reasons; no gates is every gate."""
 
     name: ClassVar[str] = "stale"
+    command: ClassVar[str] = "review_target_selector"
+    words: ClassVar[tuple[str, ...]] = ("--no-diff",)
     model: _Model
     gates: _Gates = []
     notes: _Notes = []
@@ -75,9 +94,7 @@ class Stale(Tool):
     after: _After = ""
 
     def call(self, runner: str) -> Call:
-        scope = _scope(self.gates or ["--all-gates"], self.notes, skip_rules=self.skip_rules)
-        part = _given(model=self.model, limit=self.limit, after=self.after)
-        return Call("review_target_selector", (*scope, *part, "--no-diff"))
+        return self._call(all_gates=not self.gates)
 
 
 class TakeJobs(Tool):
@@ -90,6 +107,7 @@ class TakeJobs(Tool):
     """
 
     name: ClassVar[str] = "take_jobs"
+    command: ClassVar[str] = "next_review_job"
     reads: ClassVar[bool] = False
     repeatable: ClassVar[bool] = False
     gates: _Gates = []
@@ -108,19 +126,10 @@ class TakeJobs(Tool):
     max_tokens: Annotated[int, Meta(ge=1, description="of all prompts together")] = PROMPT_TOKENS
 
     def call(self, runner: str) -> Call:
-        gates = ["--all-gates"] if self.all_gates else self.gates
-        options = _given(
-            model=self.model,
-            runner=runner,
-            runner_model=self.runner_model,
-            effort_unknown=bool(self.runner_model),
-            grouping=self.grouping,
-            across_lenses=self.across_lenses,
-            jobs=self.jobs if self.max_tokens <= PROMPT_TOKENS else 1,
-            max_tokens=self.max_tokens,
-        )
-        scope = _scope(gates, self.notes, skip_rules=self.skip_rules)
-        return Call("next_review_job", (*scope, *options))
+        skips = self.skip_rules and bool(self.gates or self.all_gates)
+        has_model = bool(self.runner_model)
+        jobs = self.jobs if self.max_tokens <= PROMPT_TOKENS else 1
+        return self._call(runner=runner, skip_rules=skips, effort_unknown=has_model, jobs=jobs)
 
 
 class JobReviews(msgspec.Struct, forbid_unknown_fields=True):
@@ -153,6 +162,7 @@ class Findings(Tool):
     """List findings of current reviews that want an edit, by note and gate."""
 
     name: ClassVar[str] = "findings"
+    command: ClassVar[str] = "warn_selector"
     gates: _Gates = []
     notes: _Notes = []
     model: _Model = ""
@@ -162,15 +172,7 @@ class Findings(Tool):
     after: _After = ""
 
     def call(self, runner: str) -> Call:
-        listed: dict[str, Sequence[str]] = {
-            "--note": self.notes,
-            "--gate": self.gates,
-            "--severity": self.severity,
-            "--status": self.state,
-        }
-        words = [word for name, given in listed.items() if given for word in (name, *given)]
-        part = _given(model=self.model, limit=self.limit, after=self.after)
-        return Call("warn_selector", (*words, *part))
+        return self._call(gates=[], gate=self.gates)
 
 
 class FixPrompt(Tool):
@@ -209,28 +211,27 @@ class AckTrivial(Tool):
     """Accept, free of charge, notes that changed in nothing that their gates watch."""
 
     name: ClassVar[str] = "ack_trivial"
+    command: ClassVar[str] = "ack_trivial_changes"
     reads: ClassVar[bool] = False
     model: _Model
     notes: _Notes = []
 
     def call(self, runner: str) -> Call:
-        scope = _scope(["--all-gates"], self.notes, skip_rules=False)
-        return Call("ack_trivial_changes", (*scope, *_given(model=self.model)))
+        return self._call(all_gates=True)
 
 
 class CheckText(Tool):
     """Judge a note by the rule gates, free of charge: as saved, or `text` that is not saved yet."""
 
     name: ClassVar[str] = "check"
+    command: ClassVar[str] = "review_check"
+    words: ClassVar[tuple[str, ...]] = ("--rules-only",)
     note: Annotated[_Name, Meta(description="path from the root; with text it need not exist")]
     text: str = ""
     gates: _Gates = []
 
     def call(self, runner: str) -> Call:
-        words = (*self.gates, "--note", self.note, "--rules-only")
-        if not self.text:
-            return Call("review_check", words)
-        return Call("review_check", (*words, "--text=-"), self.text.encode("utf-8", "replace"))
+        return self._call(self.text.encode("utf-8", "replace"), text="-" if self.text else "")
 
 
 _ALL = (
@@ -255,20 +256,3 @@ def _inlined(value: Any, parts: Mapping[str, Any]) -> Any:
         return _inlined(parts[value["$ref"]], parts)
     kept = value.keys() - ({"title", "description"} if value.get("type") == "object" else set())
     return {name: _inlined(value[name], parts) for name in value if name in kept}
-
-
-def _scope(gates: list[str], notes: list[str], *, skip_rules: bool) -> Iterator[str]:
-    """The words of a scope; gates stand before `--note`."""
-    yield from gates
-    yield from ("--note", *notes) if notes else ()
-    yield from ("--skip-rules",) if skip_rules and gates else ()
-
-
-def _given(**options: str | int | bool) -> Iterator[str]:
-    """The options that have a value, each one word."""
-    for name, value in options.items():
-        option = f"--{name.replace('_', '-')}"
-        if value is True:
-            yield option
-        elif value:
-            yield f"{option}={value}"

@@ -2,44 +2,42 @@
 
 from __future__ import annotations
 
-from review.models.acceptances import Acceptance, CurrentAcceptance
-from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys
-from review.models.findings import Disposition, Finding, FindingState
-from review.models.jobs import (
-    Claim,
-    Ending,
-    Evidence,
-    JobEvent,
-    JobOutput,
-    Lease,
-    Provenance,
-    ReviewJob,
-)
-from review.models.pairs import DecisionEvent, PairReview, ReviewPair, ReviewText
+from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys, batched
+from review.models.jobs import Ending, JobEvent, JobMove, JobOutput, Lease, Provenance, ReviewJob
 from review.models.paths import KbPath, ModelPartition, ReviewStore
-from review.models.snapshots import FileSnapshot, FileSnapshotKey, SnapshotText, batched
+from review.models.reviews import (
+    Acceptance,
+    CurrentAcceptance,
+    CurrentAcceptanceQuerySet,
+    DecisionEvent,
+    Disposition,
+    Finding,
+    FindingState,
+    ReviewPair,
+    ReviewText,
+)
+from review.models.snapshots import FileSnapshot, FileText, SnapshotText
 
 __all__ = [
     "Acceptance",
-    "Claim",
     "CurrentAcceptance",
+    "CurrentAcceptanceQuerySet",
     "DatabaseClock",
     "DecisionEvent",
     "Disposition",
     "Ending",
-    "Evidence",
     "FileSnapshot",
-    "FileSnapshotKey",
+    "FileText",
     "Finding",
     "FindingState",
     "JobEvent",
+    "JobMove",
     "JobOutput",
     "JoinedKeys",
     "KbPath",
     "Lease",
     "ModelPartition",
     "NamedKeys",
-    "PairReview",
     "Provenance",
     "ReviewJob",
     "ReviewPair",

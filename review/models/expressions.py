@@ -1,13 +1,25 @@
-"""SQL expressions that Django does not have: lists written out, and the keys of a group as one value."""
+"""SQL that Django does not have, and constraints in one line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
 
-from django.db.models import Aggregate, IntegerField, TextField
+from django.db.models import (
+    Aggregate,
+    CheckConstraint,
+    Index,
+    IntegerField,
+    Lookup,
+    Q,
+    TextField,
+    UniqueConstraint,
+)
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
+
+_T = TypeVar("_T")
 
 
 class JoinedKeys(Aggregate):
@@ -41,3 +53,23 @@ class DatabaseClock(Now):
 
     def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
         return self.as_sql(compiler, connection, template="CLOCK_TIMESTAMP()", **extra)
+
+
+def check(name: str, condition: Q | Lookup[int]) -> CheckConstraint:
+    """A constraint that holds `condition` on each row."""
+    return CheckConstraint(condition=condition, name=name)
+
+
+def unique(name: str, fields: str) -> UniqueConstraint:
+    return UniqueConstraint(fields=fields.split(), name=name)
+
+
+def index(name: str, fields: str, *, where: Q | None = None) -> Index:
+    return Index(fields=fields.split(), name=name, condition=where)
+
+
+def batched(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    """`items` in lists of at most `size`: databases bound the parameters of one statement."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk

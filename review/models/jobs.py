@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from review.domain.processes import Parent
-from review.models.expressions import DatabaseClock
+from review.models.expressions import DatabaseClock, check, index, unique
 from review.models.paths import ModelPartition
 from review.protocol.telemetry import kept_telemetry
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobPurpose, JobStatus
@@ -38,28 +38,12 @@ class Lease:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A claim made in the same step as an ingest."""
-
-    provenance: Provenance
-    claimed_by: str
-
-
-@dataclass(frozen=True)
 class Ending:
     """The closed state a job is left in; a failed one says why."""
 
     status: JobStatus
     code: FailureCode | None = None
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Statements of the harness and the worker about the execution; None and "" change nothing."""
-
-    telemetry: dict[str, Any] | None = None
-    self_reported_model: str = ""
 
 
 class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
@@ -128,8 +112,8 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         *,
         leaving: JobStatus,
         ending: Ending,
-        evidence: Evidence = Evidence(),
-        claim: Claim | None = None,
+        telemetry: Mapping[str, Any] | None = None,
+        also: Mapping[str, Any] | None = None,
         now: datetime,
     ) -> bool:
         """`leaving` to the ending, on the rows and on `jobs`, which all end alike.
@@ -142,29 +126,20 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
             "failure_code": ending.code or "",
             "failure_reason": ending.reason,
             "leased_until": None,
+            **(also or {}),
         }
-        if evidence.telemetry is not None:
-            fields["telemetry"] = kept_telemetry(evidence.telemetry)
-        if evidence.self_reported_model:
-            fields["self_reported_model"] = evidence.self_reported_model
-        if claim is not None:
-            fields |= {"started_at": now, "claimed_by": claim.claimed_by}
-            fields |= asdict(claim.provenance)
-        leaving_now = self._unreplaced().filter(pk__in=[job.pk for job in jobs], status=leaving)
-        if leaving_now.update(**fields) != len(jobs):
+        if telemetry is not None:
+            fields["telemetry"] = kept_telemetry(telemetry)
+        # No join: an UPDATE over a join finds its rows in a subquery, and a server that waited for
+        # such a row does not look again whether it still is in the state that is left.
+        is_replaced = Exists(ReviewJob.objects.filter(replaces=OuterRef("pk")))
+        held = self.filter(~is_replaced, pk__in=[job.pk for job in jobs], status=leaving)
+        if held.update(**fields) != len(jobs):
             return False
         for job in jobs:
             for name, value in fields.items():
                 setattr(job, name, value)
         return True
-
-    def _unreplaced(self) -> ReviewJobQuerySet:
-        """Jobs that no other job replaces.
-
-        Without a join: an UPDATE over a join finds its rows in a subquery, and a server that waited
-        for such a row does not look again whether it still is in the state that is left.
-        """
-        return self.filter(~Exists(ReviewJob.objects.filter(replaces=OuterRef("pk"))))
 
 
 def _holder(claimed_by: str, parent: Parent | None, lease: Lease | None) -> dict[str, Any]:
@@ -228,52 +203,40 @@ class ReviewJob(models.Model):
 
     class Meta:
         db_table = "review_jobs"
-        indexes = [
-            models.Index(fields=["status", "model_partition"], name="review_job_by_status"),
-        ]
+        indexes = [index("review_job_by_status", "status model_partition")]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(status__in=JobStatus.values), name="review_job_status_known"
+            check("review_job_status_known", Q(status__in=JobStatus.values)),
+            check("review_job_grouping_known", Q(grouping__in=Grouping.values)),
+            check(
+                "review_job_failure_code_known",
+                Q(failure_code="") | Q(failure_code__in=FailureCode.values),
             ),
-            models.CheckConstraint(
-                condition=Q(grouping__in=Grouping.values), name="review_job_grouping_known"
+            check(
+                "review_job_failed_says_why",
+                ~Q(status=JobStatus.FAILED) | (~Q(failure_reason="") & ~Q(failure_code="")),
             ),
-            models.CheckConstraint(
-                condition=Q(failure_code="") | Q(failure_code__in=FailureCode.values),
-                name="review_job_failure_code_known",
+            check(
+                "review_job_only_failed_has_failure",
+                Q(status=JobStatus.FAILED) | Q(failure_code="", failure_reason=""),
             ),
-            models.CheckConstraint(
-                condition=~Q(status=JobStatus.FAILED)
-                | (~Q(failure_reason="") & ~Q(failure_code="")),
-                name="review_job_failed_says_why",
+            check(
+                "review_job_running_has_started_at",
+                ~Q(status=JobStatus.RUNNING) | Q(started_at__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=Q(status=JobStatus.FAILED) | Q(failure_code="", failure_reason=""),
-                name="review_job_only_failed_has_failure",
+            check(
+                "review_job_closed_has_completed_at",
+                Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at__isnull=False),
             ),
-            models.CheckConstraint(
-                condition=~Q(status=JobStatus.RUNNING) | Q(started_at__isnull=False),
-                name="review_job_running_has_started_at",
+            check(
+                "review_job_open_has_no_completed_at",
+                ~Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at=None),
             ),
-            models.CheckConstraint(
-                condition=Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at__isnull=False),
-                name="review_job_closed_has_completed_at",
+            check(
+                "review_job_lease_of_a_running_claim",
+                Q(leased_until=None) | (Q(status=JobStatus.RUNNING) & ~Q(claim_token="")),
             ),
-            models.CheckConstraint(
-                condition=~Q(status__in=OPEN_JOB_STATUSES) | Q(completed_at=None),
-                name="review_job_open_has_no_completed_at",
-            ),
-            models.CheckConstraint(
-                condition=Q(leased_until=None) | (Q(status=JobStatus.RUNNING) & ~Q(claim_token="")),
-                name="review_job_lease_of_a_running_claim",
-            ),
-            models.CheckConstraint(
-                condition=Q(batch_id="") | Q(batch_until__isnull=False),
-                name="review_job_batch_has_an_end",
-            ),
-            models.CheckConstraint(
-                condition=~Q(replaces=models.F("pk")), name="review_job_not_its_own_replacement"
-            ),
+            check("review_job_batch_has_an_end", Q(batch_id="") | Q(batch_until__isnull=False)),
+            check("review_job_not_its_own_replacement", ~Q(replaces=F("pk"))),
         ]
 
     def __str__(self) -> str:
@@ -286,9 +249,18 @@ class ReviewJob(models.Model):
         return found
 
 
+class JobMove(NamedTuple):
+    job_id: int
+    from_status: str
+    to_status: str
+    note: str
+
+
 class JobEventQuerySet(models.QuerySet["JobEvent"]):
-    def record(self, events: Iterable[JobEvent]) -> None:
-        self.bulk_create(events, batch_size=200)
+    def record(self, moves: Iterable[JobMove], *, actor: str, now: datetime) -> None:
+        self.bulk_create(
+            (JobEvent(**move._asdict(), actor=actor, at=now) for move in moves), batch_size=200
+        )
 
 
 class JobEvent(models.Model):
@@ -306,10 +278,8 @@ class JobEvent(models.Model):
     class Meta:
         db_table = "review_job_events"
         constraints = [
-            models.CheckConstraint(
-                condition=Q(to_status__in=JobStatus.values), name="review_job_event_to_known"
-            ),
-            models.CheckConstraint(condition=~Q(actor=""), name="review_job_event_has_actor"),
+            check("review_job_event_to_known", Q(to_status__in=JobStatus.values)),
+            check("review_job_event_has_actor", ~Q(actor="")),
         ]
 
     def __str__(self) -> str:
@@ -326,11 +296,4 @@ class JobOutput(models.Model):
 
     class Meta:
         db_table = "review_job_outputs"
-        constraints = [
-            models.UniqueConstraint(
-                fields=["job", "content_sha256"], name="review_job_output_once_per_text"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"output of job {self.job_id}"
+        constraints = [unique("review_job_output_once_per_text", "job content_sha256")]

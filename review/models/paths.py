@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import F
+from django.db.models import F, Q
+
+from review.models.expressions import batched, check
 
 
 class InternedQuerySet(models.QuerySet["KbPath"]):
@@ -22,11 +24,9 @@ class InternedQuerySet(models.QuerySet["KbPath"]):
 
     def ids(self, paths: Iterable[str]) -> dict[str, int]:
         """Path to its key, for those that are known."""
-        wanted = list(paths)
         found: dict[str, int] = {}
-        for start in range(0, len(wanted), 500):
-            rows = self.filter(path__in=wanted[start : start + 500])
-            found.update(rows.values_list("path", "id"))
+        for some in batched(paths, 500):
+            found.update(self.filter(path__in=some).values_list("path", "id"))
         return found
 
 
@@ -39,18 +39,10 @@ class KbPath(models.Model):
 
     class Meta:
         db_table = "review_paths"
-        constraints = [
-            models.CheckConstraint(condition=~models.Q(path=""), name="review_path_not_empty"),
-        ]
+        constraints = [check("review_path_not_empty", ~Q(path=""))]
 
     def __str__(self) -> str:
         return self.path
-
-
-class ModelPartitionQuerySet(models.QuerySet["ModelPartition"]):
-    def intern(self, name: str) -> ModelPartition:
-        """The row of `name`, made where it is new."""
-        return self.get_or_create(name=name)[0]
 
 
 class ModelPartition(models.Model):
@@ -58,13 +50,9 @@ class ModelPartition(models.Model):
 
     name = models.CharField(max_length=200, unique=True)
 
-    objects: ClassVar[ModelPartitionQuerySet] = ModelPartitionQuerySet.as_manager()  # type: ignore[assignment]
-
     class Meta:
         db_table = "review_model_partitions"
-        constraints = [
-            models.CheckConstraint(condition=~models.Q(name=""), name="review_partition_not_empty"),
-        ]
+        constraints = [check("review_partition_not_empty", ~Q(name=""))]
 
     def __str__(self) -> str:
         return self.name
@@ -111,9 +99,4 @@ class ReviewStore(models.Model):
 
     class Meta:
         db_table = "review_store"
-        constraints = [
-            models.CheckConstraint(condition=models.Q(pk=1), name="review_store_is_one_row"),
-        ]
-
-    def __str__(self) -> str:
-        return self.store_id
+        constraints = [check("review_store_is_one_row", Q(pk=1))]

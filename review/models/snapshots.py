@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Protocol
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 
+from review.models.expressions import batched, check, unique
 from review.models.paths import KbPath
 
-_T = TypeVar("_T")
+
+class FileText(Protocol):
+    """A note or gate as it is now, to be kept.
+
+    `text` is its bytes as UTF-8, byte-exact: BOM, CRLF and a missing last newline stay.
+    """
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def sha256(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
 
 
 @dataclass(frozen=True)
 class SnapshotText:
-    """A file's text as it is now, to be kept.
-
-    :param text: the file's bytes as UTF-8, byte-exact: BOM, CRLF and a missing last newline stay.
-    """
+    """A text that no file holds as it is, to be kept like one."""
 
     path: str
     sha256: str
     text: str
-    byte_size: int
 
 
 class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
     def take(
-        self, texts: Sequence[SnapshotText], *, now: datetime
-    ) -> dict[tuple[str, str], FileSnapshotKey]:
-        """Keep every text that is not kept yet; `(path, sha256)` to the keys of path and snapshot."""
+        self, texts: Sequence[FileText], *, now: datetime
+    ) -> dict[tuple[str, str], FileSnapshot]:
+        """Keep every text that is not kept yet; `(path, sha256)` to the rows, without their texts."""
         paths = KbPath.objects.intern(item.path for item in texts)
         unique = {(item.path, item.sha256): item for item in texts}
         known = self._known(paths, unique)
@@ -43,7 +53,7 @@ class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
             FileSnapshot(
                 path_id=paths[path],
                 content_sha256=sha256,
-                byte_size=item.byte_size,
+                byte_size=len(item.text.encode()),
                 captured_at=now,
                 text=item.text,
             )
@@ -57,32 +67,16 @@ class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
 
     def _known(
         self, paths: dict[str, int], wanted: Iterable[tuple[str, str]]
-    ) -> dict[tuple[str, str], FileSnapshotKey]:
-        names = {key: path for path, key in paths.items()}
-        found: dict[tuple[str, str], FileSnapshotKey] = {}
+    ) -> dict[tuple[str, str], FileSnapshot]:
+        rows = self.select_related("path").defer("text")
+        found: dict[tuple[str, str], FileSnapshot] = {}
         for chunk in batched(wanted, 200):
-            rows = self.filter(
-                path_id__in={paths[path] for path, _sha256 in chunk},
-                content_sha256__in={sha256 for _path, sha256 in chunk},
+            names, digests = zip(*chunk, strict=True)
+            some = rows.filter(
+                path_id__in={paths[name] for name in names}, content_sha256__in=set(digests)
             )
-            for key, path_id, sha256 in rows.values_list("id", "path_id", "content_sha256"):
-                found[names[path_id], sha256] = FileSnapshotKey(path_id, key)
+            found.update({(row.path.path, row.content_sha256): row for row in some})
         return found
-
-
-def batched(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """`items` in lists of at most `size`: databases bound the parameters of one statement."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
-
-
-@dataclass(frozen=True)
-class FileSnapshotKey:
-    """The keys of a kept text."""
-
-    path_id: int
-    snapshot_id: int
 
 
 class FileSnapshot(models.Model):
@@ -99,16 +93,9 @@ class FileSnapshot(models.Model):
     class Meta:
         db_table = "review_file_snapshots"
         constraints = [
-            models.UniqueConstraint(
-                fields=["path", "content_sha256"], name="review_snapshot_once_per_text"
-            ),
-            models.CheckConstraint(
-                condition=Exact(Length("content_sha256"), 64),
-                name="review_snapshot_sha256_is_64_long",
-            ),
-            models.CheckConstraint(
-                condition=Q(byte_size__gte=0), name="review_snapshot_size_not_negative"
-            ),
+            unique("review_snapshot_once_per_text", "path content_sha256"),
+            check("review_snapshot_sha256_is_64_long", Exact(Length("content_sha256"), 64)),
+            check("review_snapshot_size_not_negative", Q(byte_size__gte=0)),
         ]
 
     def __str__(self) -> str:

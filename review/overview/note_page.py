@@ -16,7 +16,6 @@ from review.domain.regions import regions_of
 from review.domain.staleness import Digests, staleness_reasons
 from review.findings.states import FindingReader, ReviewedPair
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
-from review.knowledge_base.notes import facts_of_text
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -34,7 +33,7 @@ from review.overview.documents import (
     NotePairJson,
 )
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
-from review.selection.changes import ChangeReader
+from review.selection.freshness import ChangeReader
 from review.selection.path_filters import gate_label
 from review.settings.config import Config
 from review.vocabulary import (
@@ -118,10 +117,8 @@ def _now(corpus: Corpus, path: str) -> tuple[NoteFacts | None, str | None, Itera
         note = corpus.read_note(path)
     except UnreadableFile as refused:
         return None, None, (refused.problem,)
-    # Read from the text: to open the index of the whole base for one note takes longer.
-    facts = facts_of_text(path, note.text, note.sha256)
-    known = NoteFacts(path, note.disk_path, note.sha256, facts.status, facts.kind, facts.problems)
-    return known, note.text, facts.problems
+    facts = corpus.facts_of(note)
+    return facts, note.text, facts.problems
 
 
 def _require_note(

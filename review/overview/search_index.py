@@ -27,8 +27,6 @@ _COLUMNS = "name UNINDEXED, digest UNINDEXED, title, body, tokenize='unicode61 r
 class SearchBusy(TryAgain):
     """The search index cannot be used now."""
 
-    code = "search-busy"
-
 
 class Entry(NamedTuple):
     """A text of one of the `KINDS`; `digest` identifies the version that is indexed."""

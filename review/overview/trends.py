@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from django.db.models import OuterRef, Q, Subquery
 
-from review.jobs.costs import usage_of
 from review.models import Acceptance, Disposition, Finding, ReviewJob
+from review.protocol.telemetry import read_usage
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NotAccepted
 
 WEEKS = 12
@@ -112,7 +112,7 @@ def _costs(ends: Sequence[datetime]) -> dict[str, list[float]]:
     found: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * WEEKS)
     columns = ("model_partition__name", "completed_at", "telemetry")
     for partition, at, telemetry in jobs.order_by("pk").values_list(*columns).iterator():
-        cost = usage_of(telemetry).cost_usd
+        cost = read_usage(telemetry).cost_usd
         if cost:
             found[partition][_week(ends, at)] += cost
     return dict(sorted(found.items()))

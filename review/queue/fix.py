@@ -18,14 +18,13 @@ from review.errors import ReviewError
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.note_writer import NoteNotWritten, replace_note
-from review.knowledge_base.notes import read_note_text
 from review.knowledge_base.resolver import read_linked_files
 from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
 from review.queue.fix_prompt import NothingToFix, make_fix_prompt
 from review.queue.queue import QueueFilter
 from review.runners.outcome import RunnerOutcome
-from review.runners.run import RunRequest, run_edit, scratch_folder
+from review.runners.run import RunRequest, run_cli, scratch_folder
 from review.selection.path_filters import named_places
 from review.settings.config import Config
 from review.sweeps.documents import FixJson
@@ -204,8 +203,9 @@ class _Work:
                 effort=resolved.provenance.runner_effort,
                 timeout=self.request.timeout.total_seconds(),
                 reading=draft.reading,
+                edits=True,
             )
-            return run_edit(run_request, stop=self.stop)
+            return run_cli(run_request, stop=self.stop)
 
     def _settle(self, draft: _Draft, outcome: RunnerOutcome) -> None:
         usage, failure = read_usage(outcome.telemetry), outcome.failure
@@ -228,7 +228,7 @@ class _Work:
             return _answer(path, FAILED, reason=reason)
         diff: TextDiff | None = None
         try:
-            after = read_note_text(path, outcome.text)
+            after = NoteText.of(path, outcome.text).text
             diff = unified_diff(draft.note.text, after, path=path)
             if outcome.text == draft.note.data:
                 return _answer(path, UNCHANGED)

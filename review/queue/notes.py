@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
-from review.knowledge_base import Gate, NoteList
-from review.knowledge_base.gate_catalog import GateCatalog
+from review.knowledge_base import Gate, GateCatalog, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
 from review.settings.config import Config

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from review.domain.paths import lens_of
-from review.knowledge_base.gate_catalog import GateCatalog
+from review.knowledge_base import GateCatalog
 from review.knowledge_base.opening import open_corpus
 from review.models import FindingState, ModelPartition, NamedKeys
 from review.queue.conditions import ColumnFilter, beyond, flagged_by, values_below

@@ -12,7 +12,7 @@ from django.db.models import Max
 from review.acceptance.documents import DisposedJson
 from review.acceptance.finding_states import recompute_states
 from review.domain.disposition import Decided, finding_state
-from review.domain.paths import gate_id_of, near_matches
+from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.findings.lookup import find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
@@ -84,12 +84,10 @@ def dispose_finding(
     fingerprint = fingerprint.strip().lower()
     finding = find_finding(fingerprint)
     if finding is None:
-        near = near_matches(fingerprint, known_fingerprints())
+        near = did_you_mean(fingerprint, known_fingerprints())
         raise UnknownFinding(
             f"no finding has the fingerprint {fingerprint!r}",
-            hint=f"did you mean {', '.join(near)}?"
-            if near
-            else "commonplace warn_selector lists them",
+            hint=near or "commonplace warn_selector lists them",
         )
     digest = digests_of(corpus, NoteList((), ()), [finding.note_path]).get(finding.note_path, "")
     row = _disposition(fingerprint, request, note_sha256=digest, now=now)

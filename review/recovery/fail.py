@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +17,7 @@ from review.job_files import ArtifactStore
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.mirror import rewrite_job_files
-from review.models import Ending, Evidence, JobEvent, Lease, ReviewJob, ReviewPair
+from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.settings.config import Config
 from review.vocabulary import FailureCode, JobStatus
@@ -27,23 +26,6 @@ _CUT_OFF = (
     "where the model reached its output limit, give it less at once (--batch-size, or"
     " max_prompt_tokens in kb/review.toml)"
 )
-
-
-@dataclass(frozen=True)
-class FailRequest:
-    """A request to fail a job: the reason, the actor, and the output of its runs.
-
-    :param leaving: the state it is failed from; a job that was moved meanwhile is left alone.
-    :param raw: bytes that hold no review of the job, kept all the same.
-    :param lease: of the claim whose job it is; None where anybody may fail it.
-    """
-
-    failure: RunnerFailure
-    actor: str
-    leaving: JobStatus = JobStatus.RUNNING
-    telemetry: Mapping[str, Any] | None = None
-    raw: bytes | None = None
-    lease: Lease | None = None
 
 
 def close_job(
@@ -60,82 +42,81 @@ def close_job(
     :param outcome: of the last run, with the telemetry of all.
     :raises JobMoved, JobReplaced, LeaseLost: it was taken from us meanwhile.
     """
-    text, telemetry, failure = outcome.text, outcome.telemetry, outcome.failure
+    text, failure, missing = outcome.text, outcome.failure, dict[int, str]()
     if text is not None:
         ArtifactStore(config).keep_input(job.bundle_output_path, text)
         request = IngestRequest(
-            actor, telemetry=telemetry, failure=failure, typed=outcome.typed, lease=lease
+            actor, telemetry=outcome.telemetry, failure=failure, typed=outcome.typed, lease=lease
         )
         try:
             return ingest_job(job.pk, request=request, config=config, now=now)
         except (NoOutput, NoBlocks) as refused:
-            failure = failure or _nothing_whole(job, text, refused, config)
-    to_fail = FailRequest(
-        failure or RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output"),
-        actor,
-        telemetry=telemetry,
-        raw=text,
-        lease=lease,
-    )
-    return fail_job(job.pk, request=to_fail, config=config, now=now)
-
-
-def _nothing_whole(
-    job: ReviewJob, text: bytes, refused: NoOutput | NoBlocks, config: Config
-) -> RunnerFailure:
-    """An answer that stops in its first block is an output, of which every pair is missing."""
-    if not read_output(job, text, config=config).is_begun:
-        return RunnerFailure(FailureCode.NO_OUTPUT, refused.message)
-    return RunnerFailure(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
+            # An answer that stops in its first block is an output, of which every pair is missing.
+            found = read_output(job, text, config=config)
+            missing = dict(found.missing)
+            begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
+            no_output = RunnerFailure(FailureCode.NO_OUTPUT, refused.message)
+            failure = failure or (begun if found.is_begun else no_output)
+    if failure is None:
+        failure = RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output")
+    with transaction.atomic():
+        telemetry = outcome.telemetry
+        move_to_failed(job, failure, actor=actor, telemetry=telemetry, lease=lease, now=now)
+        ReviewPair.objects.mark_missing(job.pk, reasons=missing)
+        if text is not None and text.strip():
+            keep_raw(job, text, now=now)
+    return closed_job(job.pk, config=config)
 
 
 def fail_job(
-    job_id: int, *, request: FailRequest, config: Config, now: datetime
+    job_id: int,
+    failure: RunnerFailure,
+    *,
+    actor: str,
+    leaving: JobStatus,
+    config: Config,
+    now: datetime,
 ) -> IngestedJobJson:
-    """Fail the job; its pairs without a review become missing.
+    """Fail a job of which nothing is known; its pairs without a review become missing.
 
     :raises UnknownJob: no job has this id.
     :raises JobMoved: it is not, or no longer, in the state it was to leave.
     """
     job = require_job(job_id)
-    raw = request.raw or b""
-    # What an output without a whole block says of the pairs.
-    reasons = dict(read_output(job, raw, config=config).missing) if raw else {}
+    job.status = leaving
     with transaction.atomic():
-        move_to_failed(job, request, reasons=reasons, now=now)
-        if raw.strip():
-            keep_raw(job, raw, now=now)
+        move_to_failed(job, failure, actor=actor, now=now)
     return closed_job(job_id, config=config)
 
 
 def move_to_failed(
-    job: ReviewJob, request: FailRequest, *, reasons: Mapping[int, str] | None = None, now: datetime
+    job: ReviewJob,
+    failure: RunnerFailure,
+    *,
+    actor: str,
+    telemetry: Mapping[str, Any] | None = None,
+    lease: Lease | None = None,
+    now: datetime,
 ) -> None:
     """Fail the job and mark its open pairs missing; call it inside a transaction.
 
-    :param reasons: by ordinal, why a pair is missing.
-    :raises JobMoved: it is no longer in the state it was to leave.
+    :param lease: of the claim whose job it is; None where anybody may fail it.
+    :raises JobMoved: it is no longer in the state that `job` has.
     """
-    failure = request.failure
+    leaving = JobStatus(job.status)
     # First, so that a job somebody else moved stops us before any other write.
-    moved = ReviewJob.objects.held_by(request.lease).close(
+    moved = ReviewJob.objects.held_by(lease).close(
         [job],
-        leaving=request.leaving,
+        leaving=leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
-        evidence=Evidence(None if request.telemetry is None else dict(request.telemetry)),
+        telemetry=telemetry,
         now=now,
     )
     if not moved:
         raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
-    ReviewPair.objects.mark_missing(job.pk, reasons=reasons)
-    JobEvent.objects.create(
-        job=job,
-        from_status=request.leaving,
-        to_status=JobStatus.FAILED,
-        actor=request.actor,
-        note=failure.reason,
-        at=now,
-    )
+    ReviewPair.objects.mark_missing(job.pk)
+    move = JobMove(job.pk, leaving, JobStatus.FAILED, failure.reason)
+    JobEvent.objects.record([move], actor=actor, now=now)
 
 
 def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:

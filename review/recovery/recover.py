@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from django.db.models import Q
 from review.domain.grouping import Group
 from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
-from review.ingest.ingest import RefusedJob, ingest_job
+from review.ingest.ingest import ingest_job
 from review.ingest.parse import read_output
 from review.ingest.request import IngestRequest, JobMoved, NoOutput
 from review.job_files import ArtifactStore
@@ -27,15 +28,14 @@ from review.jobs.leases import new_lease
 from review.jobs.left_runs import left_outcomes, run_folders
 from review.jobs.mirror import rewrite_job_files
 from review.jobs.output_states import output_state
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import ReviewJob
 from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
-from review.recovery.fail import FailRequest, close_job, fail_job, move_to_failed
+from review.recovery.fail import close_job, fail_job, move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
 from review.runners.run import end_left_over, forget_run
-from review.selection.note_cache import DraftPair, NoteCache
 from review.settings.config import Config
 from review.settings.file import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
@@ -76,20 +76,6 @@ class RecoveryRequest:
 
 
 @dataclass(frozen=True)
-class RunResults:
-    """The results of a job's runs, now written to its output; `text` is None without any review.
-
-    :param is_complete: whether there is a block for every pair.
-    :param failure: what the last run failed for, where that is known.
-    """
-
-    text: bytes | None
-    is_complete: bool
-    telemetry: dict[str, Any] | None
-    failure: RunnerFailure | None
-
-
-@dataclass(frozen=True)
 class Recovered:
     """The answer of a recovery, and the refusals as they were raised."""
 
@@ -121,18 +107,14 @@ def recover(
     job_ids: Iterable[int] = dict.fromkeys(request.job_ids)
     if not request.job_ids:
         job_ids = abandoned_jobs(older_than=request.older_than, processes=processes, now=now)
-    done: list[RecoveredJson] = []
-    refused: list[RefusalJson] = []
-    errors: list[ReviewError] = []
+    answer = RecoveryJson(action=request.action, dry_run=request.dry_run, done=[], refused=[])
+    errors = []
     for job_id in job_ids:
         try:
-            done.append(recovery.recover(require_job(job_id)))
+            answer.done.append(recovery.recover(require_job(job_id)))
         except ReviewError as error:
             errors.append(error)
-            refused.append(RefusalJson.of(job_id, error))
-    answer = RecoveryJson(
-        action=request.action.value, dry_run=request.dry_run, done=done, refused=refused
-    )
+            answer.refused.append(RefusalJson.of(job_id, error))
     return Recovered(answer, tuple(errors))
 
 
@@ -149,33 +131,33 @@ def orphaned_jobs(processes: Processes) -> list[int]:
 
 def salvage_job(
     job_id: int, *, actor: str, parent: Parent, config: Config, now: datetime
-) -> IngestedJobJson | RefusedJob:
+) -> IngestedJobJson:
     """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
 
     Killed at any point, the next salvage finishes the work.
+
+    :raises ReviewError: the job is another process's by now, or cannot be read or written.
     """
-    try:
-        job = require_job(job_id)
-        # So that no worker takes it over while what it left is ended and read.
-        lease = new_lease(config.lease)
-        if not ReviewJob.objects.take_over(
-            job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
-        ):
-            raise JobMoved(f"job {job_id} was moved by another process; look at it again")
-        results = collect_output(job, config=config)
-        document = _close(job, results, actor=actor, config=config, now=now)
-    except ReviewError as refused:
-        return RefusedJob(job_id, refused)
+    job = require_job(job_id)
+    # So that no worker takes it over while what it left is ended and read.
+    lease = new_lease(config.lease)
+    if not ReviewJob.objects.take_over(
+        job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
+    ):
+        raise JobMoved(f"job {job_id} was moved by another process; look at it again")
+    outcome = collect_output(job, config=config)
+    document = close_job(job, outcome, actor=actor, config=config, now=now)
     if document.status == JobStatus.COMPLETED:
         for folder in run_folders(job, config=config):
             shutil.rmtree(folder, ignore_errors=True)
     return document
 
 
-def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
+def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     """End the job's remaining runs, and write the best of their texts to its output.
 
-    Only for a job whose parent is gone.
+    Only for a job whose parent is gone. The outcome has the telemetry of all its runs, no text
+    without any review, and no failure with all of them.
 
     :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
     :raises ArtifactNotWritten: the system refused.
@@ -196,21 +178,39 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunResults:
     for folder in folders:
         forget_run(folder)
     failure = outcomes[-1].failure if outcomes else None
-    return RunResults(best, is_complete, telemetry_of(outcomes), failure)
-
-
-def _close(
-    job: ReviewJob, results: RunResults, *, actor: str, config: Config, now: datetime
-) -> IngestedJobJson:
-    failure = results.failure
     if failure is None or failure.code is FailureCode.INTERRUPTED:
-        reason = (
-            f"its parent, process {job.parent_pid} on {job.parent_host}, was gone before it ended"
-        )
-        gone = RunnerFailure(FailureCode.INTERRUPTED, reason)
-        failure = None if results.is_complete else gone
-    outcome = RunnerOutcome(results.text, failure, results.telemetry)
-    return close_job(job, outcome, actor=actor, config=config, now=now)
+        parent = f"its parent, process {job.parent_pid} on {job.parent_host}"
+        reason = f"{parent}, was gone before it ended"
+        failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
+    return RunnerOutcome(best, None if is_complete else failure, telemetry_of(outcomes))
+
+
+def replace_job(
+    job: ReviewJob, *, actor: str, reason: str, corpus: Corpus, config: Config, now: datetime
+) -> RecoveredJson:
+    """Fail the job, and create one for its pairs without a review, from today's texts.
+
+    Pairs that are also in another open job are included: that was a deliberate choice when the old
+    job was created.
+
+    :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
+    """
+    failure = RunnerFailure(FailureCode.REPLACED, reason)
+    pairs, left_out = _pairs(job, corpus)
+    factory = JobFactory(
+        job.model_partition.name, corpus=corpus, config=config, actor=actor, now=now
+    )
+    with transaction.atomic():
+        move_to_failed(job, failure, actor=actor, now=now)
+        group = Group(Grouping(job.grouping), job.lens, pairs)
+        (new_id,), _skipped = factory.create([group], replaces=job.pk)
+    return RecoveredJson(
+        review_job_id=job.pk,
+        status=JobStatus.FAILED,
+        replaced_by=new_id,
+        left_out=left_out,
+        problems=rewrite_job_files(job.pk, config=config),
+    )
 
 
 @dataclass(frozen=True)
@@ -223,31 +223,42 @@ class _Recovery:
 
     def recover(self, job: ReviewJob) -> RecoveredJson:
         """Recover one job, or say what would become of it."""
+        action, actor, reason = self.request.action, self.request.actor, self.request.reason
         if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
+            here = job.parent_host == self.processes.host
             raise ParentAlive(
                 f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
-                f" {_place(job, self.processes)}, is alive",
+                f" {'this host' if here else job.parent_host}, is alive",
                 hint="wait for it, or end that process first",
             )
-        action = self.request.action
         if action is not RecoveryAction.INGEST:
             _refuse_closed(job)
         if self.request.dry_run:
             return self._preview(job)
         telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
         if action is RecoveryAction.INGEST:
-            to_ingest = IngestRequest(actor=self.request.actor, telemetry=telemetry)
-            ingested = ingest_job(job.pk, request=to_ingest, config=self.config, now=self.now)
-            return RecoveredJson(review_job_id=job.pk, status=ingested.status, ingested=ingested)
-        if action is RecoveryAction.FAIL:
-            to_fail = self._to_fail(job, FailureCode.OPERATOR, "given up")
-            failed = fail_job(job.pk, request=to_fail, config=self.config, now=self.now)
-            return RecoveredJson(
-                review_job_id=job.pk, status=failed.status, problems=failed.problems
+            request = IngestRequest(actor=actor, telemetry=telemetry)
+            done = ingest_job(job.pk, request=request, config=self.config, now=self.now)
+            return RecoveredJson(review_job_id=job.pk, status=done.status, ingested=done)
+        if action is RecoveryAction.REPLACE:
+            reason = reason or f"replaced by {actor}"
+            return replace_job(
+                job,
+                actor=actor,
+                reason=reason,
+                corpus=self.corpus,
+                config=self.config,
+                now=self.now,
             )
-        return self._replace(job)
+        failure = RunnerFailure(FailureCode.OPERATOR, reason or f"given up by {actor}")
+        # From the state that was looked at: who claims or ingests it meanwhile has it.
+        leaving = JobStatus(job.status)
+        done = fail_job(
+            job.pk, failure, actor=actor, leaving=leaving, config=self.config, now=self.now
+        )
+        return RecoveredJson(review_job_id=job.pk, status=done.status, problems=done.problems)
 
-    def _collect(self, job: ReviewJob) -> dict[str, Any] | None:
+    def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
         """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
             return collect_output(job, config=self.config).telemetry
@@ -258,79 +269,39 @@ class _Recovery:
             return None
 
     def _preview(self, job: ReviewJob) -> RecoveredJson:
+        if self.request.action is not RecoveryAction.INGEST:
+            is_replaced = self.request.action is RecoveryAction.REPLACE
+            left_out = _pairs(job, self.corpus)[1] if is_replaced else []
+            return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
         output = output_state(job, config=self.config, processes=self.processes)
-        ingest = self.request.action is RecoveryAction.INGEST
-        if ingest and output.state in _UNUSABLE:
+        if output.state in _UNUSABLE:
             raise NoOutput(
                 f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
                 hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong"
                 " with an output; a job without one is replaced or failed",
             )
-        is_whole = ingest and output.state == "complete"
+        is_whole = output.state == "complete"
         return RecoveredJson(
             review_job_id=job.pk,
             status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
-            left_out=self._pairs(job)[1] if self.request.action is RecoveryAction.REPLACE else [],
-            problems=[output.detail] if ingest and output.detail else [],
+            problems=[output.detail] if output.detail else [],
         )
 
-    def _to_fail(self, job: ReviewJob, code: FailureCode, what: str) -> FailRequest:
-        reason = self.request.reason or f"{what} by {self.request.actor}"
-        # From the state that was looked at: who claims or ingests it meanwhile has it.
-        return FailRequest(
-            failure=RunnerFailure(code, reason),
-            actor=self.request.actor,
-            leaving=JobStatus(job.status),
-        )
 
-    def _replace(self, job: ReviewJob) -> RecoveredJson:
-        """Fail the job, and create one for its pairs without a review, from today's texts.
-
-        Pairs that are also in another open job are included: that was a deliberate choice
-        when the old job was created.
-        """
-        to_fail = self._to_fail(job, FailureCode.REPLACED, "replaced")
-        pairs, left_out = self._pairs(job)
-        factory = JobFactory(
-            job.model_partition.name,
-            corpus=self.corpus,
-            config=self.config,
-            actor=self.request.actor,
-            now=self.now,
-        )
-        with transaction.atomic():
-            move_to_failed(job, to_fail, now=self.now)
-            group = Group(Grouping(job.grouping), job.lens, pairs)
-            (new_id,) = factory.create([group], replaces=job.pk).job_ids
-        return RecoveredJson(
-            review_job_id=job.pk,
-            status=JobStatus.FAILED,
-            replaced_by=new_id,
-            left_out=left_out,
-            problems=rewrite_job_files(job.pk, config=self.config),
-        )
-
-    def _pairs(self, job: ReviewJob) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:
-        """Return the job's pairs without a review, and those of them that cannot be requested.
-
-        :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
-        """
-        notes, pairs, left_out = NoteCache(self.corpus), [], []
-        rows = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
-        for note_path, gate_path in rows.values_list("note__path", "gate__path"):
-            try:
-                pairs.append(DraftPair(notes.note(note_path), self.corpus.gate(gate_path)))
-            except UnreadableFile as refused:
-                code = refused.problem.code.value
-                left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))
-        if not pairs:
-            reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
-            raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
-        return tuple(pairs), left_out
-
-
-def _place(job: ReviewJob, processes: Processes) -> str:
-    return "this host" if job.parent_host == processes.host else job.parent_host
+def _pairs(job: ReviewJob, corpus: Corpus) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:
+    """Return the job's pairs without a review, and those of them that cannot be requested."""
+    read_note, pairs, left_out = cache(corpus.read_note), [], []
+    rows = job.pairs.exclude(status=PairStatus.COMPLETED).order_by("ordinal")
+    for note_path, gate_path in rows.values_list("note__path", "gate__path"):
+        try:
+            pairs.append(DraftPair(read_note(note_path), corpus.gate(gate_path)))
+        except UnreadableFile as refused:
+            code = refused.problem.code.value
+            left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))
+    if not pairs:
+        reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
+        raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
+    return tuple(pairs), left_out
 
 
 def _refuse_closed(job: ReviewJob) -> None:

@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, Value
 
 from review.documents.base import timestamp
 from review.domain.paths import sha256_hex
@@ -43,47 +43,45 @@ class ExportedReview:
 
 
 COLUMNS = tuple(field.name for field in fields(ExportedReview) if field.name != "text")
-_COLUMNS = {
-    "note_path": "note__path",
-    "gate_path": "gate__path",
-    "gate_hash": "gate_snapshot__content_sha256",
-    "note_hash": "note_snapshot__content_sha256",
-    "model_partition_name": "model_partition__name",
-    "kind": "event__kind",
-    "accepted_at": "event__accepted_at",
-    "review_pair_id": "event__review_pair_id",
-    "actor": "event__actor",
-    "reason": "event__reason",
-    "text": "event__review_pair__review_text__text",
-}
-
-
-_by_names = itemgetter("note_path", "gate_path", "model_partition_name")
-_NOTES_AT_ONCE = 20
+_ROW = (
+    "note__path", "gate__path", "model_partition__name", "event__review_pair_id",
+    "gate_snapshot__content_sha256", "note_snapshot__content_sha256", "decision", "event__kind",
+    "event__accepted_at", "event__actor", "event__reason",
+)  # fmt: skip
 
 
 def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[ExportedReview]:
     """Return all current acceptances, sorted by note path, gate path and partition."""
+    text = F("event__review_pair__review_text__text") if with_text else Value("")
     # Sorted here: databases sort text in different ways. The partitions are named for the index.
     partitions = list(ModelPartition.objects.values_list("pk", flat=True))
     accepted = CurrentAcceptance.objects.values("note_id")
     notes = sorted(KbPath.objects.filter(pk__in=accepted).values_list("path", "pk"))
-    names = {name: F(path) for name, path in _COLUMNS.items() if with_text or name != "text"}
-    for chunk in batched(notes, _NOTES_AT_ONCE):
+    for chunk in batched(notes, 20):
         rows: Any = CurrentAcceptance.objects.filter(
             model_partition__in=partitions, note__in=[key for _path, key in chunk]
-        ).values("decision", **names)
-        for row in sorted(rows, key=_by_names):
-            actor, reason = row.pop("actor"), row.pop("reason")
-            text = row.pop("text", None) or ""
-            if not row["review_pair_id"]:
-                text = f"Accepted by {actor} without a review: {reason}\n"
+        ).values_list(*_ROW, text)
+        for row in sorted(rows, key=itemgetter(0, 1, 2)):
+            (
+                note,
+                gate,
+                model,
+                pair_id,
+                gate_hash,
+                note_hash,
+                decision,
+                kind,
+                at,
+                actor,
+                reason,
+                said,
+            ) = row
+            if pair_id is None:
+                said = f"Accepted by {actor} without a review: {reason}\n"
+            gate_id = gate_label(gate, gates_folder)
+            file = (note, gate_id, gate, gate_hash, note_hash)
             yield ExportedReview(
-                gate_id=gate_label(row["gate_path"], gates_folder),
-                model_partition=row.pop("model_partition_name"),
-                recorded_at=timestamp(row.pop("accepted_at")) or "",
-                text=text,
-                **row,
+                *file, model, decision, kind, timestamp(at) or "", pair_id, said or ""
             )
 
 
@@ -97,18 +95,14 @@ def gate_csv(reviews: Iterable[ExportedReview]) -> Iterator[str]:
 
 
 def export_markdown(reviews: Iterable[ExportedReview], folder: Path) -> ExportedJson:
-    """Write the reviews, sorted by note, below `folder`; delete nothing.
-
-    :raises ArtifactNotWritten: the system refused; what is written is whole.
-    """
+    """Write the reviews, sorted by note, below `folder`; delete nothing."""
     done = ExportedJson(
         format="markdown", output=str(folder), reviews=0, written=0, unchanged=0, left=[]
     )
     expected: set[str] = set()
     for review in reviews:
-        file = (
-            f"{note_folder(review.note_path)}/{review_file(review.gate_id, review.model_partition)}"
-        )
+        name = review_file(review.gate_id, review.model_partition)
+        file = f"{note_folder(review.note_path)}/{name}"
         expected.add(file)
         done.reviews += 1
         data = render_export(review).encode("utf-8", "replace")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
+from django.db.models.expressions import RawSQL
 
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of, lens_of
@@ -20,6 +21,7 @@ from review.models import (
     NamedKeys,
     ReviewPair,
 )
+from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
 from review.reviews.texts import rationales
 from review.selection.path_filters import below, digests_of, within
@@ -46,89 +48,73 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     reasons = _reasons(request)
     related = ("note", "gate", "note_snapshot", "job__model_partition")
     rows = ReviewPair.objects.filter(pk__in=NamedKeys(reasons)).select_related(*related)
-    rows = rows.defer("note_snapshot__text")
     pairs = sorted(
-        (pair for pair in rows if is_wanted(pair.note.path)),
+        (pair for pair in rows.defer("note_snapshot__text") if is_wanted(pair.note.path)),
         key=lambda pair: (pair.note.path, pair.gate.path, pair.pk),
     )
     listed = corpus.notes_at({pair.note.path for pair in pairs})
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
-    found = FindingReader(corpus, digests=digests).read_each(
-        [
-            ReviewedPair.of(pair, note_path=pair.note.path, gate_path=pair.gate.path)
-            for pair in pairs
-        ]
-    )
-    kept = [
-        (pair, findings)
+    reviewed = [
+        ReviewedPair.of(pair, note_path=pair.note.path, gate_path=pair.gate.path) for pair in pairs
+    ]
+    found = FindingReader(corpus, digests=digests).read_each(reviewed)
+    looks = [
+        _look(pair, reasons[pair.pk], findings, gates_folder)
         for pair, findings in zip(pairs, found, strict=True)
         if not _is_settled(pair, reasons[pair.pk], findings)
     ]
-    texts = rationales(pair.pk for pair, _findings in kept)
+    texts = rationales(look.review_pair_id for look in looks)
+    for look in looks:
+        look.rationale = texts.get(look.review_pair_id)
     return LooksJson(
-        needs_a_look=[
-            _look(pair, reasons[pair.pk], findings, texts.get(pair.pk), gates_folder)
-            for pair, findings in kept
-        ],
-        problems=[problem_json(problem) for problem in listed.problems],
+        needs_a_look=looks, problems=[problem_json(problem) for problem in listed.problems]
     )
 
 
 def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
     """Return the pairs whose decision is unknown or an error, and that nothing answered since."""
+    key = {name: OuterRef(name) for name in ("note_id", "gate_id")}
+    partition = OuterRef("job__model_partition_id")
     later = ReviewPair.objects.completed().filter(
-        note_id=OuterRef("note_id"),
-        gate_id=OuterRef("gate_id"),
-        job__model_partition_id=OuterRef("job__model_partition_id"),
-        pk__gt=OuterRef("pk"),
+        **key, job__model_partition_id=partition, pk__gt=OuterRef("pk")
     )
     accepted_later = CurrentAcceptance.objects.filter(
-        note_id=OuterRef("note_id"),
-        gate_id=OuterRef("gate_id"),
-        model_partition_id=OuterRef("job__model_partition_id"),
-        event__accepted_at__gt=OuterRef("reviewed_at"),
+        **key, model_partition_id=partition, event__accepted_at__gt=OuterRef("reviewed_at")
     )
-    return _scoped(ReviewPair.objects.undecided(), request).exclude(
-        Exists(later) | Exists(accepted_later)
-    )
+    return _scoped(undecided(), request).exclude(Exists(later) | Exists(accepted_later))
+
+
+def undecided() -> QuerySet[ReviewPair]:
+    # Written out: SQLite takes an index of some rows only where the statement itself says that no
+    # other is wanted, and not for what a parameter holds.
+    words = RawSQL(", ".join(f"'{word.value}'" for word in UNDECIDED), (), TextField())  # noqa: S611
+    return ReviewPair.objects.filter(decision__in=words).exclude(not_accepted=NotAccepted.TRIAL)
 
 
 def _reasons(request: LookRequest) -> dict[int, LookReason]:
-    undecided = undecided_pairs(request).values_list("pk", "decision", "not_accepted")
-    found = {pair_id: _reason_of_undecided(*decided) for pair_id, *decided in undecided}
+    """Why reviews need a look, by pair key."""
+    unknown = undecided_pairs(request).values_list("pk", "not_accepted")
+    found = {pair_id: LookReason(why) for pair_id, why in unknown}
     passes = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_accepted_passes())), request)
     found |= dict.fromkeys(passes.values_list("pk", flat=True), LookReason.FINDINGS_DISAGREE)
     queued = CurrentAcceptance.objects.queued().filter(event__review_pair__note_id=F("note_id"))
     pair_ids = queued.values_list("event__review_pair_id", flat=True)
     pairs = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids)), request)
-    return found | _reasons_of_queued(dict(pairs.values_list("pk", "decision")))
-
-
-def _reason_of_undecided(decision: str, not_accepted: str) -> LookReason:
-    if not_accepted == NotAccepted.QUOTES_OF_ANOTHER_NOTE:
-        return LookReason.QUOTES_OF_ANOTHER_NOTE
-    if decision == Decision.ERROR:
-        return LookReason.DECISION_ERROR
-    return LookReason.DECISION_UNKNOWN
-
-
-def _reasons_of_queued(decisions: Mapping[int, str]) -> dict[int, LookReason]:
-    """Return why reviews that warn or fail need a look, by pair key; `decisions` by pair key."""
+    decisions = dict(pairs.values_list("pk", "decision"))
     rows = Finding.objects.filter(pair_id__in=NamedKeys(decisions)).values("pair_id")
     counts = rows.annotate(
         fails=Count("pk", filter=Q(severity=Severity.FAIL)),
         lines=Count("note_line"),
         quotes=Count("pk", filter=~Q(quote="")),
     ).values_list("pair_id", "fails", "lines", "quotes")
-    found = dict.fromkeys(decisions, LookReason.NO_FINDINGS)
-    unplaced = []
+    unfit, unplaced = dict.fromkeys(decisions, LookReason.NO_FINDINGS), []
     for pair_id, fails, lines, quotes in counts:
-        del found[pair_id]
+        del unfit[pair_id]
         if (decisions[pair_id] == Decision.FAIL) != (fails > 0):
-            found[pair_id] = LookReason.FINDINGS_DISAGREE
+            unfit[pair_id] = LookReason.FINDINGS_DISAGREE
         elif quotes and not lines:
             unplaced.append(pair_id)
-    return found | dict.fromkeys(_without_quotes(unplaced), LookReason.QUOTES_NOT_FOUND)
+    return found | unfit | dict.fromkeys(_without_quotes(unplaced), LookReason.QUOTES_NOT_FOUND)
 
 
 def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
@@ -184,11 +170,7 @@ def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFi
 
 
 def _look(
-    pair: ReviewPair,
-    reason: LookReason,
-    findings: Iterable[QueueFindingJson],
-    text: str | None,
-    gates_folder: str,
+    pair: ReviewPair, why: LookReason, findings: list[QueueFindingJson], gates_folder: str
 ) -> LookJson:
     gate_id = gate_id_of(pair.gate.path, gates_folder=gates_folder)
     return LookJson(
@@ -197,10 +179,10 @@ def _look(
         gate_id=gate_id,
         lens=lens_of(gate_id),
         model_partition=pair.job.model_partition.name,
-        decision=Decision(pair.decision),
+        decision=pair.decision,
         review_pair_id=pair.pk,
-        why=reason.value,
+        why=why.value,
         problem=pair.problem or None,
-        findings=list(findings),
-        rationale=text,
+        findings=findings,
+        rationale=None,
     )

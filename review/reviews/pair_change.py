@@ -19,6 +19,8 @@ from review.selection.select import SelectionRequest, select_targets
 from review.settings.config import Config
 from review.vocabulary import DispositionState
 
+_LOADED = ("note", "gate", "note_snapshot", "gate_snapshot")
+
 
 class NothingAccepted(InputRejected):
     """No text of this pair was accepted in this partition, so there is nothing to compare with."""
@@ -52,26 +54,27 @@ class FileChange:
     before: FileSnapshot
     now: str | None
     now_sha256: str | None
-    diff: WordDiff | None
+    diff: WordDiff | None = None
 
-
-@dataclass(frozen=True)
-class QuotedFinding:
-    """An open finding, and the line of the earlier text that it quotes."""
-
-    finding: QueueFindingJson
-    line: int | None
+    def with_diff(self, keep: set[int]) -> FileChange:
+        if self.now is None or self.before.text == self.now:
+            return self
+        diff = word_diff(self.before.text, self.now, keep=keep)
+        return FileChange(self.before, self.now, self.now_sha256, diff)
 
 
 @dataclass(frozen=True)
 class PairChange:
-    """The change of a pair since its acceptance."""
+    """The change of a pair since its acceptance.
+
+    :param findings: the open ones, with the line of the earlier text that each quotes.
+    """
 
     accepted: CurrentAcceptance
     gate_id: str
     note: FileChange
     gate: FileChange
-    findings: tuple[QuotedFinding, ...]
+    findings: list[tuple[QueueFindingJson, int | None]]
 
     @property
     def is_gone(self) -> bool:
@@ -83,28 +86,30 @@ class PairChange:
 
 
 def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) -> PairChange:
-    """Read the change of one pair since its text was accepted.
-
-    :raises NothingAccepted: nothing was.
-    :raises BadPath: a name is none below the root.
-    """
+    """Read the change of one pair since its text was accepted."""
     note_path = normalise_path(request.note_path)
     gate_path = gate_path_of(request.gate_id, gates_folder=config.gates_folder)
-    row = _current(note_path, gate_path, request)
-    texts: CurrentAcceptance | ReviewPair = row
-    if request.against is Against.REVIEWED and row.event.review_pair is not None:
-        texts = row.event.review_pair
-    before = texts.note_snapshot
-    note_now = _read(corpus.read_note, note_path)
-    findings = tuple(_findings(corpus, row, note_now[1], before.text))
-    keep = {item.line for item in findings if item.line is not None}
+    rows = CurrentAcceptance.objects.of_partition(request.model_partition)
+    rows = rows.select_related(*_LOADED, *(f"event__review_pair__{name}" for name in _LOADED))
+    row = rows.filter(note__path=note_path, gate__path=gate_path).first()
+    if row is None:
+        raise NothingAccepted(
+            f"nothing was accepted for {note_path} and {request.gate_id}"
+            f" in {request.model_partition}",
+            hint="have the pair reviewed first",
+        )
+    pair = row.event.review_pair
+    texts = pair if pair and request.against is Against.REVIEWED else row
+    note = _change(texts.note_snapshot, corpus.read_note, note_path)
+    findings = _open_findings(corpus, row, pair, note) if pair else []
+    keep = {line for _finding, line in findings if line is not None}
     if request.all_lines:
-        keep = set(range(1, before.text.count("\n") + 2))
+        keep = set(range(1, note.before.text.count("\n") + 2))
     return PairChange(
         accepted=row,
         gate_id=request.gate_id,
-        note=_file_change(before, *note_now, keep=keep),
-        gate=_file_change(texts.gate_snapshot, *_read(corpus.gate, gate_path), keep=set()),
+        note=note.with_diff(keep),
+        gate=_change(texts.gate_snapshot, corpus.gate, gate_path).with_diff(set()),
         findings=findings,
     )
 
@@ -126,63 +131,23 @@ def change_document(corpus: Corpus, request: ChangeRequest) -> SelectionJson:
     return document
 
 
-def _current(note_path: str, gate_path: str, request: ChangeRequest) -> CurrentAcceptance:
-    row = (
-        CurrentAcceptance.objects.of_partition(request.model_partition)
-        .filter(note__path=note_path, gate__path=gate_path)
-        .select_related(
-            "note",
-            "gate",
-            "note_snapshot",
-            "gate_snapshot",
-            "event__review_pair__note",
-            "event__review_pair__gate",
-            "event__review_pair__job",
-            "event__review_pair__note_snapshot",
-            "event__review_pair__gate_snapshot",
-        )
-        .first()
-    )
-    if row is None:
-        raise NothingAccepted(
-            f"nothing was accepted for {note_path} and {request.gate_id}"
-            f" in {request.model_partition}",
-            hint="have the pair reviewed first",
-        )
-    return row
-
-
-def _read(read: Callable[[str], NoteText | Gate], path: str) -> tuple[str | None, str | None]:
-    """Return the text of a file and its digest; None where it is gone or cannot be used."""
+def _change(before: FileSnapshot, read: Callable[[str], NoteText | Gate], path: str) -> FileChange:
     try:
         file = read(path)
     except UnreadableFile:
-        return None, None
-    return file.text, file.sha256
+        return FileChange(before, None, None)
+    return FileChange(before, file.text, file.sha256)
 
 
-def _file_change(
-    before: FileSnapshot, now: str | None, sha256: str | None, *, keep: set[int]
-) -> FileChange:
-    same = now is None or before.text == now
-    diff = None if same else word_diff(before.text, now or "", keep=keep)
-    return FileChange(before, now, sha256, diff)
-
-
-def _findings(
-    corpus: Corpus, row: CurrentAcceptance, note_sha256: str | None, before: str
-) -> list[QuotedFinding]:
-    pair = row.event.review_pair
-    if pair is None:
-        return []
+def _open_findings(
+    corpus: Corpus, row: CurrentAcceptance, pair: ReviewPair, note: FileChange
+) -> list[tuple[QueueFindingJson, int | None]]:
     reviewed = ReviewedPair.of(pair, note_path=row.note.path, gate_path=row.gate.path)
-    digests = {row.note.path: note_sha256} if note_sha256 else {}
-    found = FindingReader(corpus, digests=digests).read_each([reviewed])[0]
+    digests = {row.note.path: note.now_sha256} if note.now_sha256 else {}
+    (found,) = FindingReader(corpus, digests=digests).read_each([reviewed])
+    judged = pair.note_snapshot.text
     return [
-        QuotedFinding(
-            finding,
-            follow_quote(pair.note_snapshot.text, before, quote=finding.quote, line=finding.line),
-        )
+        (finding, follow_quote(judged, note.before.text, quote=finding.quote, line=finding.line))
         for finding in found
         if finding.status == DispositionState.OPEN
     ]

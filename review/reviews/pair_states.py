@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
@@ -41,7 +41,7 @@ class Obligations:
     """
 
     named: frozenset[str]
-    judged: Mapping[str, frozenset[str]]
+    judged: Mapping[str, Collection[str]]
 
     def owes(self, partition: str, gate: Gate) -> bool:
         is_meant = partition in self.named or gate.path in self.judged.get(partition, ())
@@ -92,13 +92,8 @@ class PairStates:
     def count_model_pairs(self) -> int:
         """Count the pairs that only models can judge."""
         kinds = Counter(note.kind for note in self.notes)
-        by_models = [not gate.rule for gate in self.gates]
-        return sum(
-            number
-            for kind, number in kinds.items()
-            for state, of_model in zip(self.applicable[kind], by_models, strict=True)
-            if state and of_model
-        )
+        places = [at for at, gate in enumerate(self.gates) if not gate.rule]
+        return sum(n for kind, n in kinds.items() for at in places if self.applicable[kind][at])
 
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
         """Count the states of these notes, gate by gate."""
@@ -112,10 +107,7 @@ def is_judged_by(gate: Gate, partition: str) -> bool:
 
 def count_states(rows: Iterable[Row], *, width: int) -> list[Counter[str]]:
     columns = list(zip(*rows, strict=True)) or [()] * width
-    counts = [Counter(column) for column in columns]
-    for count in counts:
-        count.pop("", None)
-    return counts
+    return [Counter(filter(None, column)) for column in columns]
 
 
 def read_obligations(config: Config) -> Obligations:
@@ -123,10 +115,7 @@ def read_obligations(config: Config) -> Obligations:
     judged: dict[str, set[str]] = {}
     for partition, gate_path in rows.distinct().order_by():
         judged.setdefault(partition, set()).add(gate_path)
-    return Obligations(
-        named=frozenset(config.partitions),
-        judged={name: frozenset(gates) for name, gates in judged.items()},
-    )
+    return Obligations(named=frozenset(config.partitions), judged=judged)
 
 
 def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
@@ -134,17 +123,18 @@ def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(notes=listed.notes, gates=catalog.gates)
     obligations = read_obligations(config)
-    found = _StoredStates(scope)
+    stored, decisions, gone = _read_stored(scope)
     applicable = {
         note.kind: tuple(MISSING if gate in scope.gates_of(note) else "" for gate in scope.gates)
         for note in scope.notes
     }
-    rows = {
-        name: dict(
-            found.rows(name, applicable, [obligations.owes(name, gate) for gate in scope.gates])
-        )
-        for name in sorted(found.states)
-    }
+    rows: dict[str, dict[str, Row]] = {}
+    for name in sorted(stored):
+        owed = [obligations.owes(name, gate) for gate in scope.gates]
+        rows[name] = {
+            note.path: _row(applicable[note.kind], owed, stored[name].get(note.path, {}))
+            for note in scope.notes
+        }
     compare = cache(_compare)
     compared = {
         note.path: compare((applicable[note.kind], *(row[note.path] for row in rows.values())))
@@ -156,66 +146,63 @@ def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
         rows={**rows, BEST: {path: best for path, (best, _disputed) in compared.items()}},
         applicable=applicable,
         disputed={path: disputed for path, (_best, disputed) in compared.items() if disputed},
-        decisions=found.decisions,
-        gone={kind: found.gone_paths(kind) for kind in ("note", "gate")},
+        decisions=decisions,
+        gone={
+            kind: [path.path for path in KbPath.objects.in_bulk(gone[kind]).values()]
+            for kind in gone
+        },
         problems=(*listed.problems, *catalog.problems),
     )
 
 
-class _StoredStates:
-    """The states of all pairs with a current acceptance, from one pass over them."""
+def _read_stored(
+    scope: Scope,
+) -> tuple[Mapping[str, dict[str, dict[int, str]]], dict[str, dict[str, Counter[str]]], Any]:
+    """The states of pairs with a current acceptance, by partition, note path and place of the gate.
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        notes = {scope.path_ids.get(note.path) for note in scope.notes}
-        gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
-        # By partition, key of the note and place of the gate.
-        self.states: dict[str, dict[int, dict[int, str]]] = {}
-        self.decisions: dict[str, dict[str, Counter[str]]] = {}
-        self._gone: dict[str, set[int]] = {"note": set(), "gate": set()}
-        names = dict(ModelPartition.objects.values_list("pk", "name"))
-        rows = CurrentAcceptance.objects.values_list(
-            "model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id",
-            "decision",
-        )  # fmt: skip
-        for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):
-            states = self.states.setdefault(names[partition], {})
-            at = gates.get(gate)
-            if note not in notes:
-                self._gone["note"].add(note)
-            if at is None:
-                self._gone["gate"].add(gate)
-            elif note in notes:
-                path = scope.gates[at].path
-                decisions = self.decisions.setdefault(names[partition], {})
-                decisions.setdefault(path, Counter())[decision] += 1
-                if gate_text != scope.snapshots.get(gate):
-                    state = Staleness.GATE_CHANGED.value
-                elif note_text != scope.snapshots.get(note):
-                    state = Staleness.NOTE_CHANGED.value
-                else:
-                    state = FRESH if decision == Decision.PASS else decision
-                states.setdefault(note, {})[at] = state
+    With them, decisions by partition and gate path, and the keys of paths that are gone, by kind.
+    """
+    notes = {scope.path_ids.get(note.path): note.path for note in scope.notes}
+    gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
+    names = dict(ModelPartition.objects.values_list("pk", "name"))
+    states: dict[str, dict[str, dict[int, str]]] = {}
+    decisions: dict[str, dict[str, Counter[str]]] = {}
+    gone: dict[str, set[int]] = {"note": set(), "gate": set()}
+    rows = CurrentAcceptance.objects.values_list(
+        "model_partition_id",
+        "note_id",
+        "gate_id",
+        "note_snapshot_id",
+        "gate_snapshot_id",
+        "decision",
+    )
+    for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):
+        of_partition = states.setdefault(names[partition], {})
+        if note not in notes:
+            gone["note"].add(note)
+        if gate not in gates:
+            gone["gate"].add(gate)
+        elif note in notes:
+            at = gates[gate]
+            counts = decisions.setdefault(names[partition], {})
+            counts.setdefault(scope.gates[at].path, Counter())[decision] += 1
+            if gate_text != scope.snapshots.get(gate):
+                state = Staleness.GATE_CHANGED.value
+            elif note_text != scope.snapshots.get(note):
+                state = Staleness.NOTE_CHANGED.value
+            else:
+                state = FRESH if decision == Decision.PASS else decision
+            of_partition.setdefault(notes[note], {})[at] = state
+    return states, decisions, gone
 
-    def rows(
-        self, partition: str, applicable: Mapping[NoteKind, Row], owed: Sequence[bool]
-    ) -> Iterator[tuple[str, Row]]:
-        for note in self._scope.notes:
-            known = self.states[partition].get(self._scope.path_ids.get(note.path, 0), {})
-            cells = zip(applicable[note.kind], owed, strict=True)
-            yield (
-                note.path,
-                tuple(
-                    state
-                    if applies and ((state := known.get(at, MISSING)) in DECIDED or is_owed)
-                    else ""
-                    for at, (applies, is_owed) in enumerate(cells)
-                ),
-            )
 
-    def gone_paths(self, kind: str) -> list[str]:
-        paths = KbPath.objects.in_bulk(list(self._gone[kind]))
-        return [row.path for row in paths.values()]
+def _row(applicable: Row, owed: Sequence[bool], known: Mapping[int, str]) -> Row:
+    """The states of a note; a decided pair shows where it applies, a stale one where it is owed."""
+    states = (known.get(at, MISSING) for at in range(len(owed)))
+    return tuple(
+        state if applies and (state in DECIDED or is_owed) else ""
+        for state, applies, is_owed in zip(states, applicable, owed, strict=True)
+    )
 
 
 def _compare(rows: tuple[Row, ...]) -> tuple[Row, frozenset[int]]:

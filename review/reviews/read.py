@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from review.documents.base import from_row, timestamp
-from review.domain.paths import gate_path_of, lens_of, near_matches, path_below
+from review.domain.paths import did_you_mean, gate_path_of, lens_of, near_matches, path_below
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import FindingReader, ReviewedPair
@@ -19,7 +19,6 @@ from review.jobs.provenance import (
 )
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import CurrentAcceptance, DecisionEvent, KbPath, ReviewJob, ReviewPair
-from review.models.acceptances import CurrentAcceptanceQuerySet
 from review.reviews.documents import (
     AcceptanceJson,
     FileStateJson,
@@ -32,7 +31,7 @@ from review.selection.path_filters import gate_label
 from review.settings.config import Config
 from review.vocabulary import PairStatus, ProblemCode
 
-_LIST = "pairs and their ids are in: commonplace review_job_list --json"
+_TEXTS = ("note_snapshot__text", "gate_snapshot__text")
 
 
 class NoReview(InputRejected):
@@ -53,8 +52,7 @@ class HistoryRequest:
     model_partition: str = ""
 
 
-@dataclass(frozen=True)
-class _Shown:
+class _Shown(NamedTuple):
     """A completed pair, the note and gate it is shown for, and the current acceptance of the key.
 
     The paths differ from the pair's own where an acceptance was carried over to a moved file.
@@ -75,12 +73,20 @@ def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> 
     :raises NoReview: there is none; says what is near.
     :raises BadPath: the note or gate is no path below the root.
     """
+    current = CurrentAcceptance.objects.select_related(
+        "event", "note", "gate", "model_partition", "note_snapshot", "gate_snapshot"
+    )
+    current = current.defer(*_TEXTS).order_by("pk")
     unreviewed: list[CurrentAcceptance] = []
     if request.pair_id is not None:
-        shown = [_one(request.pair_id)]
+        shown = [_one(request.pair_id, current)]
     else:
-        shown, unreviewed = _of_note(request, config)
-    findings = _findings(shown, corpus)
+        shown, unreviewed = _of_note(request, current, config)
+    digests = {note: _digest(note, corpus.read_note) or "" for _pair, note, *_rest in shown}
+    reviewed = [
+        ReviewedPair.of(it.pair, note_path=it.note_path, gate_path=it.gate_path) for it in shown
+    ]
+    findings = FindingReader(corpus, digests=digests).read_each(reviewed)
     return RenderedJson(
         reviews=[
             _review_json(item, found, corpus, config)
@@ -90,45 +96,47 @@ def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> 
     )
 
 
-def _one(pair_id: int) -> _Shown:
-    pair = _pairs().filter(pk=pair_id).first()
+def _one(pair_id: int, current: Any) -> _Shown:
+    pair = _pairs([pair_id]).get(pair_id)
     if pair is None:
-        raise NoReview(f"no review pair {pair_id} in this store", hint=_LIST)
+        raise NoReview(
+            f"no review pair {pair_id} in this store",
+            hint="pairs and their ids are in: commonplace review_job_list --json",
+        )
     if pair.status != PairStatus.COMPLETED:
         raise NoReview(
             f"pair {pair_id} has no review: it is {pair.status}, and its job {pair.job_id} is"
             f" {pair.job.status}",
             hint=f"its prompt is {pair.job.prompt_path}",
         )
-    accepted = _acceptances().filter(
+    accepted = current.filter(
         note=pair.note, gate=pair.gate, model_partition=pair.job.model_partition
     )
     return _Shown(pair, pair.note.path, pair.gate.path, accepted.first())
 
 
 def _of_note(
-    request: HistoryRequest, config: Config
+    request: HistoryRequest, current: Any, config: Config
 ) -> tuple[list[_Shown], list[CurrentAcceptance]]:
     note_path = path_below(str(config.root), request.note)
-    gate_path = _gate_path(request.gate, config)
+    gate_path = path_below(str(config.root), request.gate) if request.gate else ""
+    if gate_path and not gate_path.startswith(f"{config.gates_folder}/"):
+        gate_path = gate_path_of(gate_path, gates_folder=config.gates_folder)
     paths = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
-    current = _acceptances().filter(**paths)
-    completed = ReviewPair.objects.completed().filter(**paths)
-    if request.model_partition:
-        current = current.of_partition(request.model_partition)
-        completed = completed.filter(job__model_partition__name=request.model_partition)
+    current = current.filter(**paths)
+    completed = ReviewPair.objects.completed().filter(**paths).order_by("pk")
+    if name := request.model_partition:
+        current = current.filter(model_partition__name=name)
+        completed = completed.filter(job__model_partition__name=name)
     accepted = {(row.gate.path, row.model_partition.name): row for row in current}
     columns = ("gate__path", "job__model_partition__name", "pk")
-    chosen = {
-        (gate, partition): pair_id
-        for gate, partition, pair_id in completed.order_by("pk").values_list(*columns)
-    }
+    chosen = {(gate, model): pair_id for gate, model, pair_id in completed.values_list(*columns)}
     for key, row in accepted.items():
         if row.event.review_pair_id:
             chosen[key] = row.event.review_pair_id
     if not chosen and not accepted:
         raise _none_of(note_path, gate_path, request)
-    pairs = _pairs().in_bulk(chosen.values())
+    pairs = _pairs(chosen.values())
     shown = [
         _Shown(pairs[pair_id], note_path, key[0], accepted.get(key))
         for key, pair_id in sorted(chosen.items())
@@ -136,29 +144,11 @@ def _of_note(
     return shown, [row for key, row in sorted(accepted.items()) if key not in chosen]
 
 
-def _gate_path(gate: str, config: Config) -> str:
-    if not gate:
-        return ""
-    path = path_below(str(config.root), gate)
-    if path.startswith(f"{config.gates_folder}/"):
-        return path
-    return gate_path_of(path, gates_folder=config.gates_folder)
-
-
-def _acceptances() -> CurrentAcceptanceQuerySet:
-    return (
-        CurrentAcceptance.objects.select_related(
-            "event", "note", "gate", "model_partition", "note_snapshot", "gate_snapshot"
-        )
-        .defer("note_snapshot__text", "gate_snapshot__text")
-        .order_by("pk")
-    )
-
-
-def _pairs() -> Any:
-    return ReviewPair.objects.select_related(
+def _pairs(pair_ids: Any) -> dict[int, ReviewPair]:
+    rows = ReviewPair.objects.select_related(
         "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot", "review_text"
-    ).defer("note_snapshot__text", "gate_snapshot__text")
+    )
+    return rows.defer(*_TEXTS).in_bulk(pair_ids)
 
 
 def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoReview:
@@ -166,39 +156,40 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
     by = f" by {gate_path}" if gate_path else ""
     where = f" in partition {request.model_partition}" if request.model_partition else ""
     what = f"no review of {note_path}{by}{where}"
-    reviews = ReviewPair.objects.completed().filter(note__path=note_path)
-    known = set(reviews.values_list("gate__path", "job__model_partition__name"))
+    reviews = ReviewPair.objects.completed()
+    columns = ("gate__path", "job__model_partition__name")
+    known = set(reviews.filter(note__path=note_path).values_list(*columns))
     if known:
         gates = sorted({gate for gate, _partition in known})
         near = near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
         names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
         return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
-    reviewed = KbPath.objects.filter(pk__in=ReviewPair.objects.completed().values("note_id"))
-    near = near_matches(note_path, reviewed.values_list("path", flat=True))
+    reviewed = KbPath.objects.filter(pk__in=reviews.values("note_id"))
     lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
-    return NoReview(what, hint=f"did you mean {', '.join(near)}?" if near else lacks)
-
-
-def _findings(shown: Sequence[_Shown], corpus: Corpus) -> list[list[QueueFindingJson]]:
-    digests = {path: _digest(path, corpus.read_note) or "" for path in {s.note_path for s in shown}}
-    reviewed = [
-        ReviewedPair.of(item.pair, note_path=item.note_path, gate_path=item.gate_path)
-        for item in shown
-    ]
-    return FindingReader(corpus, digests=digests).read_each(reviewed)
+    hint = did_you_mean(note_path, reviewed.values_list("path", flat=True))
+    return NoReview(what, hint=hint or lacks)
 
 
 def _review_json(
-    shown: _Shown, findings: list[QueueFindingJson], corpus: Corpus, config: Config
+    shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus, config: Config
 ) -> ReviewJson:
-    pair, accepted = shown.pair, shown.acceptance
+    pair, note_path, gate_path, accepted = shown
     decisions = list(DecisionEvent.objects.filter(pair=pair).order_by("pk"))
-    gate_id = gate_label(shown.gate_path, config.gates_folder)
-    return ReviewJson(
+    gate_id = gate_label(gate_path, config.gates_folder)
+    # Completed pairs of the same key, the latest first.
+    later = ReviewPair.objects.completed().filter(
+        note__path=note_path,
+        gate__path=gate_path,
+        job__model_partition=pair.job.model_partition,
+        pk__gt=pair.pk,
+    )
+    return from_row(
+        ReviewJson,
+        pair,
         review_pair_id=pair.pk,
         review_job_id=pair.job_id,
-        note_path=shown.note_path,
-        gate_path=shown.gate_path,
+        note_path=note_path,
+        gate_path=gate_path,
         gate_id=gate_id,
         lens=lens_of(gate_id),
         model_partition=pair.job.model_partition.name,
@@ -207,15 +198,14 @@ def _review_json(
         decision_source=pair.decision_source or None,
         problem=pair.problem or None,
         person_decisions=[from_row(PersonDecisionJson, event) for event in decisions],
-        reviewed_at=timestamp(pair.reviewed_at),
         not_accepted_because=pair.not_accepted or None,
         is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
-        later_review_pair_id=_later(shown),
+        later_review_pair_id=later.order_by("-pk").values_list("pk", flat=True).first(),
         acceptance=_acceptance_json(accepted, config.gates_folder) if accepted else None,
-        note=_file_state(shown.note_path, pair.note_snapshot.content_sha256, corpus.read_note),
-        gate=_file_state(shown.gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
+        note=_file_state(note_path, pair.note_snapshot.content_sha256, corpus.read_note),
+        gate=_file_state(gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
         provenance=_provenance(pair.job, config),
-        findings=findings,
+        findings=list(findings),
         result_path=pair.result_path or None,
         text=pair.review_text.text,
     )
@@ -266,14 +256,3 @@ def _digest(path: str, read: Callable[[str], Any]) -> str | None:
         return str(read(path).sha256)
     except UnreadableFile as refused:
         return None if refused.problem.code is ProblemCode.VANISHED else ""
-
-
-def _later(shown: _Shown) -> int | None:
-    """The latest completed pair of the same key, where it is later than this one."""
-    later = ReviewPair.objects.completed().filter(
-        note__path=shown.note_path,
-        gate__path=shown.gate_path,
-        job__model_partition=shown.pair.job.model_partition,
-        pk__gt=shown.pair.pk,
-    )
-    return later.order_by("-pk").values_list("pk", flat=True).first()

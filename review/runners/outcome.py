@@ -73,22 +73,6 @@ def telemetry_of(outcomes: Sequence[RunnerOutcome]) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Captured:
-    """All that a CLI left behind, for an adapter to read.
-
-    :param exit_code: None when it did not end by itself, or nobody saw it end.
-    :param file: the review file that the prompt asks for, when it was written during the run.
-    :param last_message: what the CLI itself wrote to `{last_message}`.
-    """
-
-    stdout: bytes
-    stderr: bytes = b""
-    exit_code: int | None = 0
-    file: bytes | None = None
-    last_message: bytes | None = None
-
-
-@dataclass(frozen=True)
 class Account:
     """An adapter's reading of a CLI's own account of its run.
 
@@ -101,7 +85,7 @@ class Account:
 
     answer: bytes | None = None
     failure: RunnerFailure | None = None
-    telemetry: Mapping[str, Any] = field(default_factory=dict)
+    telemetry: dict[str, Any] = field(default_factory=dict)
     models: tuple[str, ...] = ()
     refused_writes: tuple[str, ...] = ()
     cut_off: str = ""

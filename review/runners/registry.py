@@ -138,8 +138,24 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
     if settings.kind is not None or settings.address:
         return _from_kind(settings)
     like = settings.like or (settings.name if settings.name in BUILT_IN else "")
-    if not like:
-        return _from_command(settings)
+    base = _base_like(like, settings) if like else _base_of_command(settings)
+    command = settings.command
+    return replace(
+        base,
+        name=settings.name,
+        command=command or base.command,
+        access=dict.fromkeys(base.access, ()) if command else base.access,
+        model_options=settings.model_options or base.model_options,
+        effort_options=settings.effort_options or base.effort_options,
+        options=settings.options,
+        closing=() if command else base.closing,
+        environment={**base.environment, **settings.environment},
+        writes_file=settings.output is RunnerOutput.FILE,
+        model=settings.model,
+    )
+
+
+def _base_like(like: str, settings: RunnerSettings) -> RunnerSpec:
     base = BUILT_IN.get(like)
     if base is None or base.in_process:
         known = ", ".join(name for name, spec in BUILT_IN.items() if not spec.in_process)
@@ -150,22 +166,26 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
         )
     if settings.fields or settings.where or settings.join or settings.edits:
         raise _refused(settings, "fields", f"{like} is read in a way of its own")
-    writes_file = settings.output is RunnerOutput.FILE
-    if writes_file and Access.WRITE not in base.access:
+    if settings.output is RunnerOutput.FILE and Access.WRITE not in base.access:
         raise _refused(settings, "output", f"{like} cannot write files")
-    return replace(
-        base,
-        name=settings.name,
-        command=settings.command or base.command,
-        access=base.access if not settings.command else dict.fromkeys(base.access, ()),
-        model_options=settings.model_options or base.model_options,
-        effort_options=settings.effort_options or base.effort_options,
-        options=settings.options,
-        closing=() if settings.command else base.closing,
-        environment={**base.environment, **settings.environment},
-        writes_file=writes_file,
-        model=settings.model,
-    )
+    return base
+
+
+def _base_of_command(settings: RunnerSettings) -> RunnerSpec:
+    if not settings.command:
+        raise _refused(
+            settings, "command", "a runner needs `command`, or `like` with a built-in one"
+        )
+    output = settings.output or RunnerOutput.TEXT
+    dialect = _DIALECTS[output]
+    reads_json = dialect in (Dialect.JSON, Dialect.JSON_LINES)
+    if reads_json and "answer" not in settings.fields:
+        raise _refused(settings, "fields.answer", f"output {output.value!r} needs it")
+    if not reads_json and (settings.fields or settings.where or settings.join):
+        raise _refused(settings, "fields", f"output {output.value!r} has none")
+    access = [Access.READ, Access.WRITE, *([Access.EDIT] if settings.edits else [])]
+    reading = Reading(settings.fields, settings.where, settings.join)
+    return RunnerSpec(settings.name, dialect, access=dict.fromkeys(access, ()), reading=reading)
 
 
 def _from_kind(settings: RunnerSettings) -> RunnerSpec:
@@ -184,34 +204,6 @@ def _from_kind(settings: RunnerSettings) -> RunnerSpec:
         effort_options=("{effort}",),
         model=settings.model,
         api=settings,
-    )
-
-
-def _from_command(settings: RunnerSettings) -> RunnerSpec:
-    if not settings.command:
-        raise _refused(
-            settings, "command", "a runner needs `command`, or `like` with a built-in one"
-        )
-    output = settings.output or RunnerOutput.TEXT
-    dialect = _DIALECTS[output]
-    reads_json = dialect in (Dialect.JSON, Dialect.JSON_LINES)
-    if reads_json and "answer" not in settings.fields:
-        raise _refused(settings, "fields.answer", f"output {output.value!r} needs it")
-    if not reads_json and (settings.fields or settings.where or settings.join):
-        raise _refused(settings, "fields", f"output {output.value!r} has none")
-    access = [Access.READ, Access.WRITE, *([Access.EDIT] if settings.edits else [])]
-    return RunnerSpec(
-        name=settings.name,
-        dialect=dialect,
-        command=settings.command,
-        access=dict.fromkeys(access, ()),
-        model_options=settings.model_options,
-        effort_options=settings.effort_options,
-        options=settings.options,
-        environment=settings.environment,
-        reading=Reading(settings.fields, settings.where, settings.join),
-        writes_file=output is RunnerOutput.FILE,
-        model=settings.model,
     )
 
 

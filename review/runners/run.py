@@ -16,8 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from review.private_files import make_private
-from review.runners.outcome import Captured, RunnerFailure, RunnerOutcome
+from review.private_files import make_private, replace_file
+from review.runners.cli.readers import Run
+from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.runners.process.environment import is_mark, new_mark, worker_environment
 from review.runners.process.run import (
     ProcessRequest,
@@ -28,7 +29,7 @@ from review.runners.process.run import (
 from review.runners.process.table import kill_orphans
 from review.runners.registry import find_runner
 from review.runners.spec import Access, RunnerSpec
-from review.runners.verify import Run, verify_run
+from review.runners.verify import verify_run
 from review.settings.config import Config
 from review.vocabulary import FailureCode
 
@@ -75,6 +76,7 @@ class RunRequest:
     :param output: the file that the prompt names, relative to the scratch folder.
     :param timeout: seconds.
     :param reading: files to lay out in the scratch folder, by their relative paths.
+    :param edits: the worker edits `output`, one of these files, instead of reviewing.
     """
 
     spec: RunnerSpec
@@ -86,25 +88,39 @@ class RunRequest:
     effort: str | None = None
     timeout: float = 900.0
     reading: Mapping[str, bytes] = field(default_factory=dict)
+    edits: bool = False
     max_bytes: int = MAX_CAPTURED_BYTES
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
-def run_review(request: RunRequest, *, stop: threading.Event) -> RunnerOutcome:
-    """Let a worker review; whatever it does, there is an outcome, and nothing of it is running.
+def run_cli(request: RunRequest, *, stop: threading.Event) -> RunnerOutcome:
+    """Let a worker review or edit; whatever it does, there is an outcome, and nothing of it runs.
 
     :param stop: when set, the worker is ended.
-    :raises RunnerCannot: the runner cannot be told this model or effort.
+    :raises RunnerCannot: the runner cannot be told this model or effort, or cannot edit files.
     """
-    return _run(request, request.spec.review_access, stop=stop)
-
-
-def run_edit(request: RunRequest, *, stop: threading.Event) -> RunnerOutcome:
-    """Let a worker edit `output`, one of the files laid out; the text is that file's afterwards.
-
-    :raises RunnerCannot: the runner cannot edit files, or be told this model or effort.
-    """
-    return _run(request, Access.EDIT, stop=stop)
+    access = Access.EDIT if request.edits else request.spec.review_access
+    request.spec.check(model=request.model, effort=request.effort, access=access)
+    if stop.is_set():
+        return _not_run(FailureCode.INTERRUPTED, "interrupted before it began")
+    files = request.files.absolute()
+    try:
+        record = _lay_out(request, files, access)
+        result = run_process(_process_request(request, files, record), stop=stop)
+    except ProgramNotStarted as error:
+        return _not_run(FailureCode.RUNNER_ERROR, error.message, unusable=True)
+    except OSError as error:
+        return not_prepared(error, unusable=error.errno in _NO_ROOM)
+    finally:
+        with suppress(OSError):
+            (files / _PROMPT).unlink(missing_ok=True)
+    record = replace(record, result=result)
+    run = _read_run(files, record, request.spec)
+    with suppress(OSError):  # a full disk now costs only what a killed parent would miss
+        _keep(files, record)
+        if run.file is not None and not request.edits:  # the scratch folder goes before it is read
+            replace_file(files / _OUTPUT, [run.file])
+    return verify_run(run)
 
 
 @contextmanager
@@ -132,8 +148,7 @@ def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
     record = read_record(files)
     if record is None:
         return None
-    spec = find_runner(record.runner, config=config)
-    return _judge(record, _read_captured(files, record), spec)
+    return verify_run(_read_run(files, record, find_runner(record.runner, config=config)))
 
 
 def forget_run(files: Path) -> None:
@@ -143,35 +158,12 @@ def forget_run(files: Path) -> None:
         shutil.rmtree(record.scratch, ignore_errors=True)
 
 
-def _run(request: RunRequest, access: Access, *, stop: threading.Event) -> RunnerOutcome:
-    request.spec.check(model=request.model, effort=request.effort, access=access)
-    if stop.is_set():
-        return _not_run(FailureCode.INTERRUPTED, "interrupted before it began")
-    files = request.files.absolute()
-    try:
-        record = _lay_out(request, files, access)
-        result = run_process(_process_request(request, files, record), stop=stop)
-    except ProgramNotStarted as error:
-        return _not_run(FailureCode.RUNNER_ERROR, error.message, unusable=True)
-    except OSError as error:
-        return not_prepared(error, unusable=error.errno in _NO_ROOM)
-    finally:
-        with suppress(OSError):
-            (files / _PROMPT).unlink(missing_ok=True)
-    record = replace(record, result=result)
-    captured = _read_captured(files, record)
-    with suppress(OSError):  # a full disk now costs only what a killed parent would miss
-        _keep(files, record, output=None if access is Access.EDIT else captured.file)
-    return _judge(record, captured, request.spec)
-
-
-def _judge(record: RunRecord, captured: Captured, spec: RunnerSpec) -> RunnerOutcome:
-    return verify_run(Run(spec, record.access, captured, record.result, record.timeout))
-
-
 def _lay_out(request: RunRequest, files: Path, access: Access) -> RunRecord:
     """Prepare the folders: nothing of an earlier run is left where this one's output will be."""
-    _prepare(files, request.prompt)
+    make_private(files)
+    for left in (_RECORD, _OUTPUT, _LAST_MESSAGE, _STDOUT, _STDERR):
+        (files / left).unlink(missing_ok=True)
+    (files / _PROMPT).write_bytes(request.prompt)
     for path, data in request.reading.items():
         target = request.scratch / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -235,25 +227,8 @@ def _not_run(code: FailureCode, message: str, *, unusable: bool = False) -> Runn
     return RunnerOutcome(failure=RunnerFailure(code, message, unusable=unusable, is_attempt=False))
 
 
-def _prepare(files: Path, prompt: bytes) -> None:
-    """Make the folder of a run, with nothing of an earlier one in it.
-
-    :raises OSError: the system refuses.
-    """
-    make_private(files)
-    for name in (_RECORD, _OUTPUT, _LAST_MESSAGE, _STDOUT, _STDERR):
-        (files / name).unlink(missing_ok=True)
-    (files / _PROMPT).write_bytes(prompt)
-
-
-def _keep(files: Path, record: RunRecord, *, output: bytes | None = None) -> None:
-    """Write the record, and a copy of the review file: the scratch folder goes before it is read.
-
-    :raises OSError: the system refuses.
-    """
-    _write_whole(files / _RECORD, msgspec.json.encode(record))
-    if output is not None:
-        _write_whole(files / _OUTPUT, output)
+def _keep(files: Path, record: RunRecord) -> None:
+    replace_file(files / _RECORD, [msgspec.json.encode(record)])
 
 
 def read_record(files: Path) -> RunRecord | None:
@@ -265,15 +240,18 @@ def read_record(files: Path) -> RunRecord | None:
     return record if is_mark(record.mark) else None
 
 
-def _read_captured(files: Path, record: RunRecord) -> Captured:
+def _read_run(files: Path, record: RunRecord, spec: RunnerSpec) -> Run:
     """All that the worker left; a file that it edits may be as old as it was."""
     since = 0 if record.access is Access.EDIT else record.since_ns
-    return Captured(
+    return Run(
+        spec,
+        record.access,
         stdout=_read_file(files / _STDOUT) or b"",
         stderr=_read_file(files / _STDERR) or b"",
-        exit_code=None if record.result is None else record.result.exit_code,
         file=_read_file(files / _OUTPUT) or _read_file(record.output_path, since_ns=since),
         last_message=_read_file(files / _LAST_MESSAGE),
+        result=record.result,
+        timeout=record.timeout,
     )
 
 
@@ -289,9 +267,3 @@ def _read_file(path: Path, *, since_ns: int = 0) -> bytes | None:
             return stream.read(MAX_CAPTURED_BYTES)
     except (OSError, ValueError):
         return None
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    unfinished = path.with_name(f".{path.name}")
-    unfinished.write_bytes(data)
-    unfinished.replace(path)

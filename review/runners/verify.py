@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import signal as signals
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from review.protocol.output_diagnosis import near_sentinels
 from review.protocol.sentinels import read_sentinel
-from review.runners.cli.claude_code import read_claude_code
-from review.runners.cli.codex import read_codex
 from review.runners.cli.error_texts import (
     MAX_REASON,
     MAX_SAID,
@@ -22,49 +20,23 @@ from review.runners.cli.error_texts import (
     stopped_at_limit,
     without_escapes,
 )
-from review.runners.cli.gemini import read_gemini
-from review.runners.cli.plain import read_fields, read_llm, read_text
-from review.runners.outcome import Account, Captured, RunnerFailure, RunnerOutcome
-from review.runners.process.run import ProcessResult
-from review.runners.spec import Access, Dialect, Reading, RunnerSpec
+from review.runners.cli.readers import READERS, Run
+from review.runners.outcome import Account, RunnerFailure, RunnerOutcome
+from review.runners.spec import Access, Dialect
 from review.vocabulary import FailureCode
 
-_ADAPTERS: Mapping[Dialect, Callable[[Captured, Reading], Account]] = {
-    Dialect.CLAUDE_CODE: read_claude_code,
-    Dialect.CODEX: read_codex,
-    Dialect.GEMINI: read_gemini,
-    Dialect.LLM: read_llm,
-    Dialect.TEXT: read_text,
-    Dialect.JSON: read_fields,
-    Dialect.JSON_LINES: read_fields,
-}
 _PROSE = (Dialect.TEXT, Dialect.LLM)
 _SENTINEL_WORDS = b"PAIR REVIEW START"
 _NOTICE = re.compile(r"retry|reconnect|lag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back", re.I)
 _MOST_NOTICES = 10
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run that has ended.
-
-    :param result: None when nobody saw it end.
-    :param timeout: seconds that it had.
-    """
-
-    spec: RunnerSpec
-    access: Access
-    captured: Captured
-    result: ProcessResult | None
-    timeout: float
-
-
 def verify_run(run: Run) -> RunnerOutcome:
     """Return the outcome of a run; a failure keeps its text only if it holds reviews."""
-    account = _ADAPTERS[run.spec.dialect](run.captured, run.spec.reading)
-    is_file = run.access is not Access.READ or holds_review(run.captured.file)
+    account = READERS[run.spec.dialect](run)
+    is_file = run.access is not Access.READ or holds_review(run.file)
     # A worker that was given no leave to write the file that the prompt names may answer instead.
-    text = run.captured.file if is_file else account.answer
+    text = run.file if is_file else account.answer
     failure = next(filter(None, _failures(run, account, text)), None)
     if failure is not None:
         failure = replace(failure, is_attempt=_has_answered(run, account, failure))
@@ -93,7 +65,7 @@ def _telemetry(run: Run, account: Account, failure: RunnerFailure | None) -> dic
         telemetry["models"] = list(account.models)
     if run.result is not None:
         telemetry["duration_seconds"] = round(run.result.duration, 3)
-    told = [*account.notices, *filter(_NOTICE.search, _decoded(run.captured.stderr).splitlines())]
+    told = [*account.notices, *filter(_NOTICE.search, _decoded(run.stderr).splitlines())]
     notices = dict.fromkeys(filter(None, (clean(words, limit=MAX_SAID) for words in told)))
     if failure is None and notices:
         telemetry["notices"] = list(notices)[:_MOST_NOTICES]
@@ -104,11 +76,11 @@ def _has_answered(run: Run, account: Account, failure: RunnerFailure) -> bool:
     """Return whether a model had answered, by the traces of the run."""
     if failure.misread:
         return False
-    if account.telemetry.get("output_tokens") or run.captured.file or holds_review(account.answer):
+    if account.telemetry.get("output_tokens") or run.file or holds_review(account.answer):
         return True
     if account.failure is not None or failure.retryable or failure.concerns_all:
         return False
-    is_error = run.spec.dialect in _PROSE and run.captured.exit_code != 0
+    is_error = run.spec.dialect in _PROSE and run.exit_code != 0
     has_words = bool((account.answer or b"").strip()) and not is_error
     return has_words or failure.code is FailureCode.NO_OUTPUT
 
@@ -138,7 +110,7 @@ def _bad_end(run: Run) -> RunnerFailure | None:
             return replace(told, reason=reason)
         return RunnerFailure(FailureCode.RUNNER_TIMEOUT, reason)
     if result.stdout_truncated:
-        size = len(run.captured.stdout)
+        size = len(run.stdout)
         reason = f"it printed more than {size:,} bytes; the rest was cut off"
         return RunnerFailure(FailureCode.RUNNER_ERROR, reason)
     return None
@@ -155,11 +127,11 @@ def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
 
 def _no_answer(run: Run, account: Account) -> RunnerFailure | None:
     """Find an error in the place of the answer, or a reply to an empty prompt."""
-    if holds_review(account.answer) or holds_review(run.captured.file):
+    if holds_review(account.answer) or holds_review(run.file):
         return None
-    words = _decoded(account.answer or run.captured.stdout)
+    words = _decoded(account.answer or run.stdout)
     if not words.strip():
-        words = _decoded(run.captured.stderr)
+        words = _decoded(run.stderr)
     elif run.access is Access.READ and saw_no_request(words):
         reason = f"the model saw no request: {clean(words, limit=MAX_SAID)}"
         return RunnerFailure(FailureCode.NO_OUTPUT, reason, retryable=True, misread=True)
@@ -167,19 +139,17 @@ def _no_answer(run: Run, account: Account) -> RunnerFailure | None:
 
 
 def _bad_exit(run: Run) -> RunnerFailure | None:
-    result = run.result
-    if result is None or result.exit_code == 0:
+    code = run.exit_code
+    if run.result is None or code == 0:
         return None
-    failure = failure_of(_last_words(run))
-    if result.signal is None:
-        reason = failure.reason or f"exit code {result.exit_code}, without a word"
-        return replace(failure, reason=reason)
-    how = f"ended by signal {result.signal}"
-    with suppress(ValueError):  # a signal without a name
-        how = f"ended by {signals.Signals(result.signal).name}"
-    return replace(
-        failure, reason=f"{how}: {failure.reason}" if failure.reason else f"{how}, without a word"
-    )
+    failure, how = failure_of(_last_words(run)), f"exit code {code}"
+    said = failure.reason
+    if code is not None and code < 0:
+        how = f"ended by signal {-code}"
+        with suppress(ValueError):  # a signal without a name
+            how = f"ended by {signals.Signals(-code).name}"
+        said = said and f"{how}: {said}"
+    return replace(failure, reason=said or f"{how}, without a word")
 
 
 def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFailure | None:
@@ -192,7 +162,7 @@ def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFai
         parts.append(f"it was not allowed to write {', '.join(account.refused_writes)}")
     if run.access is not Access.READ and holds_review(account.answer):
         parts.append("its answer on stdout holds review blocks, which this runner does not take")
-    words = _line(run.captured.stderr)
+    words = _line(run.stderr)
     told = failure_of("" if (account.answer or b"").strip() else words)
     if words:
         parts.append(f"on stderr: {words}")
@@ -204,7 +174,7 @@ def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFai
 
 def _fault_of_text(run: Run, text: bytes | None) -> str | None:
     """The first thing that a text lacks to be a review, or a note that was edited."""
-    access, stdout = run.access, run.captured.stdout
+    access, stdout = run.access, run.stdout
     if access is Access.EDIT:
         return "the file is gone" if text is None else None
     if access is Access.WRITE and text is None:
@@ -221,7 +191,7 @@ def _fault_of_text(run: Run, text: bytes | None) -> str | None:
 
 def _last_words(run: Run) -> str:
     """Return the CLI's messages: on stderr, else on stdout where that is prose."""
-    words, stdout = _line(run.captured.stderr, limit=MAX_REASON), run.captured.stdout
+    words, stdout = _line(run.stderr, limit=MAX_REASON), run.stdout
     if not words and run.spec.dialect in _PROSE and not holds_review(stdout):
         return _line(stdout, limit=MAX_REASON)
     return words

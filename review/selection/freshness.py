@@ -7,17 +7,20 @@ so each string is compared with the gates once.
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+from operator import attrgetter
 from typing import TypeAlias
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
 from review.domain.applicability import NoteKind, applies
-from review.domain.staleness import Digests, staleness_reasons
-from review.knowledge_base.gate_catalog import Gate
-from review.knowledge_base.notes import NoteFacts
+from review.domain.regions import Regions, regions_of
+from review.domain.staleness import Digests, as_gate_sees, staleness_reasons
+from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
 from review.models import (
     CurrentAcceptance,
     FileSnapshot,
@@ -26,6 +29,7 @@ from review.models import (
     ModelPartition,
     ReviewPair,
 )
+from review.selection.documents import ChangeJson
 from review.vocabulary import Staleness
 
 # Above this many notes one scan of an index is cheaper than naming each key.
@@ -58,30 +62,19 @@ class NoteStaleness:
     untouched: bool
 
 
-@dataclass
 class Scope:
-    """The notes and gates of the scope, with their keys in the store."""
+    """The notes and gates of the scope, sorted by path, with their keys in the store."""
 
-    notes: Sequence[NoteFacts]
-    gates: Sequence[Gate]
-    path_ids: Mapping[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.notes = sorted(self.notes, key=lambda note: note.path)
-        self.gates = sorted(self.gates, key=lambda gate: gate.path)
-        if self._is_small:
-            self.path_ids = KbPath.objects.ids(item.path for item in self._files)
-        else:
-            self.path_ids = dict(KbPath.objects.values_list("path", "id"))
+    def __init__(self, notes: Iterable[NoteFacts], gates: Iterable[Gate]) -> None:
+        self.notes: Sequence[NoteFacts] = sorted(notes, key=attrgetter("path"))
+        self.gates: Sequence[Gate] = sorted(gates, key=attrgetter("path"))
+        files: list[NoteFacts | Gate] = [*self.notes, *self.gates]
+        self._digests = {item.path: item.sha256 for item in files}
+        self._is_small = len(self.notes) <= _NAMED_AT_MOST
+        paths = KbPath.objects
+        named = paths.ids(self._digests) if self._is_small else paths.values_list("path", "id")
+        self.path_ids: Mapping[str, int] = dict(named)
         self.gates_of_kind = cache(self._find_gates)
-
-    @property
-    def _files(self) -> list[NoteFacts | Gate]:
-        return [*self.notes, *self.gates]
-
-    @property
-    def _is_small(self) -> bool:
-        return len(self.notes) <= _NAMED_AT_MOST
 
     def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
         """Return the gates of the scope that apply to the note."""
@@ -98,20 +91,13 @@ class Scope:
     @cached_property
     def snapshots(self) -> dict[int, int]:
         """Path key to the key of the snapshot that holds exactly the bytes now on disk."""
-        on_disk = {
-            self.path_ids[item.path]: item.sha256
-            for item in self._files
-            if item.path in self.path_ids
-        }
+        ids = self.path_ids
+        on_disk = {ids[path]: sha256 for path, sha256 in self._digests.items() if path in ids}
         rows = FileSnapshot.objects.all()
         if self._is_small:
             rows = rows.filter(path_id__in=list(on_disk))
-        columns = rows.values_list("path_id", "content_sha256", "id")
-        return {
-            path_id: snapshot_id
-            for path_id, sha256, snapshot_id in columns.iterator(chunk_size=5000)
-            if on_disk.get(path_id) == sha256
-        }
+        columns = rows.values_list("path_id", "content_sha256", "id").iterator(chunk_size=5000)
+        return {path: key for path, sha256, key in columns if on_disk.get(path) == sha256}
 
     @cached_property
     def gate_paths(self) -> dict[int, str]:
@@ -131,7 +117,13 @@ class Scope:
 
 def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteStaleness]:
     """Return every note of the scope with what is stale for the partition, in path order."""
-    accepted = _read_accepted(scope, model_partition)
+    named = ModelPartition.objects.filter(name=model_partition)
+    accepted: Accepted = {}
+    for partition_id in named.values_list("pk", flat=True):
+        rows = scope.acceptances().filter(model_partition_id=partition_id)
+        texts = rows.values_list("note_id", "note_snapshot_id")
+        grouped = texts.annotate(keys=JoinedKeys("gate_snapshot_id")).order_by()
+        accepted = _grouped(grouped.iterator(chunk_size=5000))
     return _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
 
 
@@ -151,22 +143,6 @@ def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
     return _staleness(scope, accepted, owners=scope.gate_paths, current=current)
 
 
-def _read_accepted(scope: Scope, model_partition: str) -> Accepted:
-    partition_id = (
-        ModelPartition.objects.filter(name=model_partition).values_list("pk", flat=True).first()
-    )
-    if partition_id is None:
-        return {}
-    grouped = (
-        scope.acceptances()
-        .filter(model_partition_id=partition_id)
-        .values_list("note_id", "note_snapshot_id")
-        .annotate(keys=JoinedKeys("gate_snapshot_id"))
-        .order_by()
-    )
-    return _grouped(grouped.iterator(chunk_size=5000))
-
-
 def in_flight(
     model_partition: str, *, note_paths: Collection[str] | None = None
 ) -> dict[tuple[str, str], int]:
@@ -181,10 +157,6 @@ def in_flight(
         (note, gate): job_id
         for note, gate, job_id in rows.values_list("note__path", "gate__path", "job_id")
     }
-
-
-def parse_keys(joined: str) -> frozenset[int]:
-    return frozenset(map(int, joined.split(",")))
 
 
 def _grouped(rows: Iterable[tuple[int, int, str]]) -> Accepted:
@@ -213,7 +185,7 @@ def _staleness(
         baselines = {
             owners[key]: Digests(note=is_current, gate=key)
             for is_current, keys in rows
-            for key in parse_keys(keys)
+            for key in map(int, keys.split(","))
             if key in owners
         }
         stale: list[StaleGate] = []
@@ -234,3 +206,100 @@ def _staleness(
             note.kind, tuple((snapshot_id == text, keys) for snapshot_id, keys in rows)
         )
         yield NoteStaleness(note, stale, fresh, untouched=not rows)
+
+
+def only_flagged(
+    items: Iterable[NoteStaleness], *, by: str, left_out: Counter[str]
+) -> Iterator[NoteStaleness]:
+    """Keep the gates that a partition's current acceptance of the note decides warn or fail.
+
+    :param left_out: gets the number of other stale pairs as `not-flagged`.
+    """
+    rows = CurrentAcceptance.objects.queued().of_partition(by)
+    flagged = set(rows.values_list("note__path", "gate__path"))
+    for item in items:
+        path = item.note.path
+        stale = tuple(found for found in item.stale if (path, found.gate.path) in flagged)
+        fresh = tuple(gate for gate in item.fresh if (path, gate.path) in flagged)
+        if number := len(item.stale) - len(stale):
+            left_out["not-flagged"] += number
+        yield replace(item, stale=stale, fresh=fresh)
+
+
+def to_repeat(
+    items: Iterable[NoteStaleness], *, partition: str | None, limit: int | None
+) -> Iterator[NoteStaleness]:
+    """Keep the fresh pairs that were reviewed once on the texts as they are.
+
+    :param limit: a sample of so many: always the same, and spread over notes and gates.
+    """
+    once, listed = _reviewed_once(partition), list(items)
+    pairs = [
+        (item.note.path, gate.path)
+        for item in listed
+        for gate in item.fresh
+        if (item.note.path, item.note.sha256, gate.path, gate.sha256) in once
+    ]
+    chosen = set(sorted(pairs, key=_scattered)[:limit])
+    for item in listed:
+        gates = tuple(gate for gate in item.fresh if (item.note.path, gate.path) in chosen)
+        if gates:
+            yield replace(item, stale=(), fresh=gates)
+
+
+def _scattered(pair: tuple[str, str]) -> bytes:
+    return hashlib.sha256("\n".join(pair).encode()).digest()
+
+
+def _reviewed_once(partition: str | None) -> set[tuple[str, ...]]:
+    rows = ReviewPair.objects.completed().filter(job__model_partition__name=partition)
+    texts = rows.values_list(
+        "note__path",
+        "note_snapshot__content_sha256",
+        "gate__path",
+        "gate_snapshot__content_sha256",
+    )
+    return {row[:4] for row in texts.annotate(n=Count("pk")).filter(n=1).order_by()}
+
+
+def file_now(corpus: Corpus, path: str) -> NoteText | Gate | None:
+    """Read the note or gate at `path`; None when it is gone or cannot be used."""
+    is_gate = path.startswith(f"{corpus.gates.folder}/")
+    try:
+        return corpus.gate(path) if is_gate else corpus.read_note(path)
+    except UnreadableFile:
+        return None
+
+
+class ChangeReader:
+    """Measures the changes of notes as gates see them, each text read once."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._before: dict[int, Regions] = {}
+        self._after = lru_cache(maxsize=64)(self._regions_now)
+
+    def load(self, snapshot_ids: Iterable[int]) -> None:
+        """Read the texts that the next changes are measured since."""
+        wanted = set(snapshot_ids)
+        rows = (
+            FileSnapshot.objects.filter(pk__in=wanted).values_list("pk", "text") if wanted else ()
+        )
+        self._before = {key: regions_of(text) for key, text in rows}
+
+    def change(self, note_path: str, gate: Gate, *, since: int) -> ChangeJson | None:
+        """Measure the note's change since a loaded snapshot; None when the note is gone."""
+        before, after = self._before.get(since), self._after(note_path)
+        if before is None or after is None:
+            return None
+        threshold = gate.rewrite_threshold
+        change = as_gate_sees(before, after, watches=gate.watches, rewrite_threshold=threshold)
+        return ChangeJson(
+            watched=[region.value for region in change.watched],
+            body_ratio=round(change.body_ratio, 4),
+            trivial=change.trivial,
+        )
+
+    def _regions_now(self, note_path: str) -> Regions | None:
+        now = file_now(self._corpus, note_path)
+        return regions_of(now.text) if now else None

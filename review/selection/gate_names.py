@@ -14,7 +14,6 @@ from review.errors import InputRejected
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteText
 from review.knowledge_base.reader import UnreadableFile
 from review.selection.documents import GateJson, GatesJson
-from review.selection.note_cache import CachedNote, NoteCache
 from review.vocabulary import ProblemCode, Region
 
 
@@ -27,18 +26,19 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) ->
     :raises UnreadableFile: the file cannot be taken as a note.
     """
     catalog = corpus.gates
-    gates = catalog.resolve(names) if names else catalog.gates
-    problems = list(catalog.problems_of(names) if names else catalog.problems)
+    gates = kept = catalog.resolve(names) if names else catalog.gates
+    problems = catalog.problems_of(names) if names else catalog.problems
     found = None
     if note:
         found = corpus.facts_of(read_named_note(corpus, path_below(root, note)))
         problems += found.problems
-    kept = [gate for gate in gates if found is None or applies(gate.requirement, found.kind)]
+        kind = found.kind
+        kept = tuple(gate for gate in gates if applies(gate.requirement, kind))
     return GatesJson(
-        note_path=None if found is None else found.path,
-        gates=[gate_json(gate) for gate in kept],
+        note_path=found.path if found else None,
+        gates=list(map(gate_json, kept)),
         not_applicable=[gate.gate_id for gate in gates if gate not in kept],
-        problems=[problem_json(problem) for problem in problems],
+        problems=list(map(problem_json, problems)),
     )
 
 
@@ -80,14 +80,6 @@ class NotOneGate(InputRejected):
     """A name denotes several gates where each must be named."""
 
 
-def named_note(corpus: Corpus, name: str) -> CachedNote:
-    """Read the note at a root-relative path.
-
-    :raises BadPath, NoSuchNote, UnreadableFile: there is none, or it cannot be reviewed.
-    """
-    return NoteCache(corpus).note(read_named_note(corpus, normalise_path(name)).path)
-
-
 def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:
     """Return the gates of these ids or paths, sorted by path, each once.
 
@@ -103,13 +95,12 @@ def _named_gate(corpus: Corpus, name: str) -> Gate:
     folder = corpus.gates.folder
     gates = corpus.gates.resolve((name,))
     gate_id = normalise_path(name).removeprefix(f"{folder}/").removesuffix(".md")
-    path = gate_path_of(gate_id, gates_folder=folder)
-    if gates and path not in {gate.path for gate in gates}:
+    if gates and gate_id not in {gate.gate_id for gate in gates}:
         raise NotOneGate(
             f"{name!r} is a bundle; name its gates one by one",
             hint=f"they are {', '.join(gate.gate_id for gate in gates)}",
         )
-    return corpus.gate(path)
+    return corpus.gate(gate_path_of(gate_id, gates_folder=folder))
 
 
 def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> str:

@@ -1,13 +1,25 @@
-"""Paths that have acceptances and no file any more, less those that were carried over or retired."""
+"""Notes and gates whose file is gone: what is accepted of them still, and where they probably went."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from posixpath import basename, split
 
-from review.knowledge_base import Corpus, UnreadableFile
-from review.models import Acceptance, CurrentAcceptance, ModelPartition, batched
+from django.db.models import Exists, OuterRef, QuerySet
+
+from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    FileSnapshot,
+    KbPath,
+    ModelPartition,
+    batched,
+)
+from review.selection.documents import RenameJson
 from review.vocabulary import AcceptanceKind, ProblemCode
 
 # A retired key pins an empty text in place of the file that is gone.
@@ -62,3 +74,128 @@ def carried_away(events: Iterable[tuple[int, int | None]]) -> set[int]:
             latest[pair_id] = event_id
         found |= {event_id for event_id, pair_id in chunk if latest.get(pair_id, 0) > event_id}
     return found
+
+
+_ALIKE = 0.6
+# More pairs of texts are not compared, but for those of one folder or name, if these are few enough.
+_MAX_COMPARED = 2_500
+_MAX_WORDS = 5_000
+
+
+def find_renames(
+    corpus: Corpus, notes: Iterable[NoteFacts], *, listed: Iterable[NoteFacts] | None = None
+) -> list[RenameJson]:
+    """Renames from notes that are gone to some of `notes` that nobody reviewed; by old path.
+
+    :param listed: all notes there are, where they were looked at already.
+    """
+    new = {note.path: note.sha256 for note in notes}
+    if not new or not CurrentAcceptance.objects.exists():
+        return []
+    present = corpus.notes().notes if listed is None else listed
+    gone = _gone_notes(corpus, {note.path for note in present})
+    if not gone:
+        return []
+    for path in _reviewed(new):
+        del new[path]
+    found = list(_identical(gone, new))
+    old_left = {
+        path: gone[path] for path in sorted(gone.keys() - {item.old_path for item in found})
+    }
+    new_left = sorted(new.keys() - {item.new_path for item in found})
+    if len(old_left) * len(new_left) > _MAX_COMPARED:
+        near = {part for path in old_left for part in split(path)}
+        new_left = [path for path in new_left if near.intersection(split(path))]
+    if len(old_left) * len(new_left) <= _MAX_COMPARED:
+        found += _similar(corpus, old_left, new_left)
+    return list(_by_folder(sorted(found, key=lambda rename: rename.old_path), gone))
+
+
+def _gone_notes(corpus: Corpus, present: set[str]) -> dict[str, int]:
+    """Paths that have acceptances and no file, with their keys."""
+    gates = f"{corpus.gates.folder}/"
+    missing = {
+        path: key
+        for path, key in KbPath.objects.values_list("path", "pk")
+        if path not in present and not path.startswith(gates) and not is_there(corpus, path)
+    }
+    return {path: missing[path] for path in live_acceptances("note", missing)}
+
+
+def _reviewed(paths: Iterable[str]) -> Iterator[str]:
+    ids = KbPath.objects.ids(paths)
+    for chunk in batched(ids.values(), 500):
+        # Not joined: a note has as many acceptances as gates.
+        known = KbPath.objects.filter(pk__in=chunk).filter(Exists(_accepted(OuterRef("pk"))))
+        yield from known.values_list("path", flat=True)
+
+
+def _accepted(note_id: int | OuterRef) -> QuerySet[CurrentAcceptance]:
+    # The index starts with the partition.
+    partitions = list(ModelPartition.objects.values_list("pk", flat=True))
+    return CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
+
+
+def _identical(gone: Iterable[str], new: Mapping[str, str]) -> Iterator[RenameJson]:
+    """Pairs of equal bytes, each path once; of several copies the one with the same name first."""
+    by_digest = defaultdict(list)
+    for path, sha256 in new.items():
+        by_digest[sha256].append(path)
+    taken: set[str] = set()
+    for chunk in batched(sorted(gone), 500):
+        rows = FileSnapshot.objects.filter(path__path__in=chunk).order_by("path__path", "-pk")
+        for old, sha256 in rows.values_list("path__path", "content_sha256"):
+            if by_digest[sha256] and old not in taken:
+                name = basename(old)
+                path = min(by_digest[sha256], key=lambda path: (basename(path) != name, path))
+                by_digest[sha256].remove(path)
+                taken.add(old)
+                yield _rename(old, path, 1.0)
+
+
+def _similar(corpus: Corpus, gone: Mapping[str, int], new: Sequence[str]) -> Iterator[RenameJson]:
+    """The likest pairs of texts, each path once."""
+    from rapidfuzz.distance import Indel
+
+    texts = {path: _accepted(key).order_by("-event_id") for path, key in gone.items()}
+    old_words = {
+        path: rows.values_list("note_snapshot__text", flat=True)[0].split()[:_MAX_WORDS]
+        for path, rows in texts.items()
+    }
+    scored = []
+    for path in new:
+        try:
+            words = corpus.read_note(path).text.split()[:_MAX_WORDS]
+        except UnreadableFile:
+            continue
+        for old, other in old_words.items():
+            alike = Indel.normalized_similarity(words, other, score_cutoff=_ALIKE)
+            scored.append((-alike, basename(old) != basename(path), old, path))
+    taken: set[str] = set()
+    for less, _other_name, old, path in sorted(scored):
+        if -less >= _ALIKE and old not in taken and path not in taken:
+            taken |= {old, path}
+            yield _rename(old, path, round(-less, 2))
+
+
+def _by_folder(renames: Sequence[RenameJson], gone: Iterable[str]) -> Iterator[RenameJson]:
+    """One line for a folder of which every gone note went the same way, else one for each note."""
+    by_move: dict[tuple[str, str], list[RenameJson]] = defaultdict(list)
+    for rename in renames:
+        # The two folders that differ, if the note has the same name below both.
+        old_parts, new_parts = rename.old_path.split("/"), rename.new_path.split("/")
+        while old_parts and new_parts and old_parts[-1] == new_parts[-1]:
+            del old_parts[-1], new_parts[-1]
+        by_move["/".join(old_parts), "/".join(new_parts)].append(rename)
+    for (old, new), moved in by_move.items():
+        whole = sum(path.startswith(f"{old}/") for path in gone) == len(moved)
+        if len(moved) > 1 and old and new and whole:
+            yield _rename(old, new, min(rename.similarity for rename in moved))
+        else:
+            yield from moved
+
+
+def _rename(old: str, new: str, similarity: float) -> RenameJson:
+    words = ["commonplace", "carry_over_acceptances", old, new]
+    words += ["--edited"] if similarity < 1 else []
+    return RenameJson(old_path=old, new_path=new, similarity=similarity, command=shlex.join(words))

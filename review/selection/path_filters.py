@@ -21,14 +21,12 @@ def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[st
     :raises NoSuchNote: neither; the hint names near ones.
     :raises BadPath: the name is no path below the root.
     """
-    places = []
-    for name in names:
-        place = path_below(root, name)
+    places = tuple(path_below(root, name) for name in names)
+    for place in places:
         known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
-        if not any(is_below(path, (place,)) for path in known.iterator()):
+        if not any(map(within((place,)), known.iterator())):
             corpus.notes([place])
-        places.append(place)
-    return tuple(places)
+    return places
 
 
 def below(places: Sequence[str], *, field: str) -> Q:
@@ -45,9 +43,9 @@ def below(places: Sequence[str], *, field: str) -> Q:
     return condition
 
 
-def is_below(path: str, places: Sequence[str]) -> bool:
+def is_below(path: str, places: Iterable[str]) -> bool:
     """True if the path is one of the places or below one, or there are no places."""
-    return not places or any(path == place or path.startswith(f"{place}/") for place in places)
+    return within(places)(path)
 
 
 def within(places: Iterable[str]) -> Callable[[str], bool]:
@@ -55,12 +53,9 @@ def within(places: Iterable[str]) -> Callable[[str], bool]:
     known = frozenset(places)
 
     def holds(path: str) -> bool:
-        found = not known or path in known
-        end = path.rfind("/")
-        while not found and end > 0:
-            found = path[:end] in known
-            end = path.rfind("/", 0, end)
-        return found
+        while path and path not in known:
+            path = path.rpartition("/")[0]
+        return bool(path) or not known
 
     return holds
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -12,12 +12,19 @@ from pathlib import Path
 from typing import ClassVar
 
 from review.errors import ExitCode, InputRejected, ReviewError
-from review.settings.file import Partition, RunnerSettings, WorkerSettings, read_settings
+from review.settings.file import (
+    Partition,
+    RunnerSettings,
+    WorkerSettings,
+    parse_settings,
+    read_file,
+)
 
 MAX_SWEEP_JOBS = 64
 REPORTS_FOLDER = "kb/reports"
 JOBS_FOLDER = "bundle-reviews"
 RULES_PARTITION = "rules"
+_FILE = Path("kb/review.toml")
 _ENVIRONMENT = (
     "COMMONPLACE_ROOT",
     "COMMONPLACE_REVIEW_DB",
@@ -104,11 +111,8 @@ class Config:
     @property
     def aliases(self) -> dict[str, str]:
         """Model name as written to the name of the partition that declares it."""
-        return {
-            alias: name
-            for name, partition in self.partitions.items()
-            for alias in partition.aliases
-        }
+        declared = self.partitions.items()
+        return {alias: name for name, partition in declared for alias in partition.aliases}
 
     def holds_sources(self, place: Path) -> bool:
         """Return whether `place`, links followed, is in `kb/` outside the reports: a person's files."""
@@ -128,17 +132,7 @@ def current() -> Config:
     """
     environment = tuple(os.environ.get(name, "") for name in _ENVIRONMENT)
     root = find_root(environment[0])
-    settings_file = root / "kb" / "review.toml"
-    return _load(root, environment, _stamp(settings_file))
-
-
-def _stamp(settings_file: Path) -> object:
-    """Return what changes when the file does; None where there is none."""
-    try:
-        info = settings_file.stat()
-    except OSError:  # a dead link must not pass for no settings
-        return "unreadable" if os.path.lexists(settings_file) else None
-    return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino
+    return _load(root, environment, read_file(root / _FILE))
 
 
 def find_root(named: str = "") -> Path:
@@ -146,18 +140,15 @@ def find_root(named: str = "") -> Path:
 
     :raises RootNotFound: there is none, or the current folder is gone.
     """
-    if named:
-        root = Path(named).expanduser().resolve()
-        if not (root / "kb").is_dir():
-            raise RootNotFound(
-                f"COMMONPLACE_ROOT is {str(root)!r}, which holds no kb/ folder",
-                hint="point COMMONPLACE_ROOT at the repository that holds kb/, or run: commonplace review_init",
-            )
-        return root
-    here = _current_folder()
-    for folder in (here, *here.parents):
+    here = Path(named).expanduser().resolve() if named else _current_folder()
+    for folder in (here, *(() if named else here.parents)):
         if (folder / "kb").is_dir():
             return folder
+    if named:
+        raise RootNotFound(
+            f"COMMONPLACE_ROOT is {str(here)!r}, which holds no kb/ folder",
+            hint="point COMMONPLACE_ROOT at the repository that holds kb/, or run: commonplace review_init",
+        )
     raise RootNotFound(
         f"no kb/ folder in {str(here)!r} or in any folder above it",
         hint="run inside the repository, set COMMONPLACE_ROOT, or start one here: commonplace review_init",
@@ -186,26 +177,22 @@ def _current_folder() -> Path:
 
 
 @lru_cache(maxsize=8)
-def _load(root: Path, environment: tuple[str, ...], stamp: object) -> Config:
+def _load(root: Path, environment: tuple[str, ...], settings: bytes) -> Config:
     _named_root, database, artifacts, actor, sweep_jobs, broker_url = environment
     if not database:
         database = str(root / REPORTS_FOLDER / "review-store.sqlite")
     elif "://" not in database:
         database = str((Path.cwd() / Path(database).expanduser()).resolve())
     folder = Path(artifacts).expanduser() if artifacts else Path(REPORTS_FOLDER, JOBS_FOLDER)
-    base = Config(
-        root=root,
-        database=database,
-        artifacts=folder if folder.is_absolute() else root / folder,
-        actor=actor,
-    )
-    if stamp is not None:
-        base = replace(base, **read_settings(root / "kb" / "review.toml"))
-    if artifacts:
-        _refuse_among_notes(base)
+    changes = parse_settings(root / _FILE, settings)
     if broker_url:
-        base = replace(base, broker_url=broker_url)
-    return replace(base, sweep_jobs=_jobs(sweep_jobs)) if sweep_jobs else base
+        changes["broker_url"] = broker_url
+    if sweep_jobs:
+        changes["sweep_jobs"] = _jobs(sweep_jobs)
+    config = Config(root=root, database=database, artifacts=root / folder, actor=actor, **changes)
+    if artifacts:
+        _refuse_among_notes(config)
+    return config
 
 
 def _refuse_among_notes(config: Config) -> None:

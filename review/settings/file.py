@@ -8,10 +8,10 @@ from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from review.errors import InputRejected
 
@@ -25,7 +25,6 @@ RUNNER_FIELDS = (
 # What a runner's command may name. Not the prompt: it is given on stdin, or as a file.
 PLACEHOLDERS = ("model", "effort", "scratch", "output_file", "last_message", "prompt_file")
 _HINT = "the file that review_init writes shows every setting with its default"
-_T = TypeVar("_T")
 
 
 class ConfigRefused(InputRejected):
@@ -70,17 +69,9 @@ _Positive = Annotated[int, Meta(ge=1)]
 _Price = Annotated[float, Meta(ge=0)]
 # The names in `domain/flavours`, which this module must not import.
 _Flavour = Literal[
-    "commonmark",
-    "github",
-    "obsidian",
-    "dendron",
-    "zola",
-    "hugo",
-    "jekyll",
-    "mkdocs",
-    "docusaurus",
+    "commonmark", "github", "obsidian", "dendron", "zola", "hugo", "jekyll", "mkdocs", "docusaurus",
     "pandoc",
-]
+]  # fmt: skip
 _Anchors = Literal["github", "docusaurus", "mkdocs", "pandoc", "obsidian"]
 
 
@@ -156,64 +147,40 @@ class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rate: Annotated[str, Meta(pattern=r"^([1-9][0-9]*/[smh])?$")] = ""
 
 
-class _Broker(Struct, forbid_unknown_fields=True, rename={"broker_url": "url"}):
-    broker_url: _Name | UnsetType = UNSET
-
-
-class _Notes(
-    Struct,
-    forbid_unknown_fields=True,
-    rename={"note_roots": "roots", "max_note_bytes": "max_bytes", "uses_cache": "cache"},
-):
-    note_roots: Annotated[tuple[_Folder, ...], Meta(min_length=1)] | UnsetType = UNSET
-    excludes: tuple[_Name, ...] | UnsetType = UNSET
-    max_note_bytes: _Positive | UnsetType = UNSET
-    uses_cache: bool | UnsetType = UNSET
-    flavour: _Flavour | UnsetType = UNSET
-    anchors: _Anchors | UnsetType = UNSET
-    site_root: _Folder | UnsetType = UNSET
-
-
-class _Prompt(Struct, forbid_unknown_fields=True, rename={"strips_comments": "strip_comments"}):
-    strips_comments: bool | UnsetType = UNSET
-    max_gates: _Positive | UnsetType = UNSET
-
-
-class _Gates(Struct, forbid_unknown_fields=True, rename={"gates_folder": "folder"}):
-    gates_folder: _Folder | UnsetType = UNSET
-
-
-class _Jobs(Struct, forbid_unknown_fields=True):
-    abandoned_after: _Duration | UnsetType = UNSET
-    max_prompt_tokens: _Positive | UnsetType = UNSET
-    lease: _Duration | UnsetType = UNSET
-
-
-class _Sweeps(
-    Struct,
-    forbid_unknown_fields=True,
-    rename={
-        "sweep_jobs": "jobs",
-        "sweep_timeout": "timeout",
-        "sweep_attempts": "max_attempts",
-        "sweep_max_cost_usd": "max_cost_usd",
+# Each key's field of `review.settings.config.Config`, and its type.
+_SECTIONS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
+    "notes": {
+        "roots": ("note_roots", Annotated[tuple[_Folder, ...], Meta(min_length=1)]),
+        "excludes": ("excludes", tuple[_Name, ...]),
+        "max_bytes": ("max_note_bytes", _Positive),
+        "cache": ("uses_cache", bool),
+        "flavour": ("flavour", _Flavour),
+        "anchors": ("anchors", _Anchors),
+        "site_root": ("site_root", _Folder),
     },
-):
-    sweep_jobs: _Positive | UnsetType = UNSET
-    sweep_timeout: _Duration | UnsetType = UNSET
-    sweep_attempts: _Positive | UnsetType = UNSET
-    sweep_max_cost_usd: _Money | UnsetType = UNSET
-
-
-_SECTIONS: Mapping[str, type[Struct]] = {
-    "notes": _Notes, "prompt": _Prompt, "gates": _Gates, "jobs": _Jobs, "sweeps": _Sweeps,
-    "broker": _Broker,
-}  # fmt: skip
-_FOLDER_TYPES = "types"
-_MUTED = "muted"
-_TABLES: Mapping[str, type[Struct]] = {
-    "partitions": Partition, "runners": RunnerSettings, "workers": WorkerSettings,
-}  # fmt: skip
+    "prompt": {"strip_comments": ("strips_comments", bool), "max_gates": ("max_gates", _Positive)},
+    "gates": {"folder": ("gates_folder", _Folder)},
+    "jobs": {
+        "abandoned_after": ("abandoned_after", _Duration),
+        "max_prompt_tokens": ("max_prompt_tokens", _Positive),
+        "lease": ("lease", _Duration),
+    },
+    "sweeps": {
+        "jobs": ("sweep_jobs", _Positive),
+        "timeout": ("sweep_timeout", _Duration),
+        "max_attempts": ("sweep_attempts", _Positive),
+        "max_cost_usd": ("sweep_max_cost_usd", _Money),
+    },
+    "broker": {"url": ("broker_url", _Name)},
+}
+# Tables of names that are the user's own.
+_TABLES: Mapping[str, tuple[str, Any]] = {
+    "types": ("folder_types", dict[str, _Name]),
+    "muted": ("muted", dict[_Name, _Reason]),
+    "partitions": ("partitions", Partition),
+    "runners": ("runners", RunnerSettings),
+    "workers": ("workers", WorkerSettings),
+}
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -221,26 +188,45 @@ def read_settings(path: Path) -> dict[str, Any]:
 
     :raises ConfigRefused: the file is no TOML, or holds a key or value that is not understood.
     """
+    return parse_settings(path, read_file(path))
+
+
+def read_file(path: Path) -> bytes:
+    """Return what is in the file, nothing where there is none; a dead link does not pass for none."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and not path.is_symlink():
+            return b""
+        raise ConfigRefused(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def parse_settings(path: Path, data: bytes) -> dict[str, Any]:
+    """Parse what was read from `path`; returns and raises as `read_settings` does."""
     changes: dict[str, Any] = {}
-    for section, values in _document(path).items():
-        if section in _TABLES:
-            tables = _converted(path, section, values, dict[str, dict[str, Any]])
-            changes[section] = {
-                name: _converted(path, f"{section}.{name}", table, _TABLES[section], name=name)
-                for name, table in tables.items()
-            }
-        elif section == _FOLDER_TYPES:
-            types = _converted(path, section, values, dict[str, _Name])
-            folders = _converted(path, section, list(types), list[_Folder])
-            changes["folder_types"] = dict(zip(folders, types.values(), strict=True))
-        elif section == _MUTED:
-            changes["muted"] = _converted(path, section, values, dict[_Name, _Reason])
-        elif section in _SECTIONS:
-            found = _converted(path, section, values, _SECTIONS[section])
-            fields = msgspec.structs.asdict(found).items()
-            changes.update({name: value for name, value in fields if value is not UNSET})
+    for section, values in _document(path, data).items():
+        if section in _SECTIONS:
+            keys = _SECTIONS[section]
+            for key, value in _converted(path, section, values, dict[str, Any]).items():
+                if key not in keys:
+                    raise _unknown_key(path, f"{section}.{key}", keys)
+                name, kind = keys[key]
+                changes[name] = _converted(path, f"{section}.{key}", value, kind)
+        elif section not in _TABLES:
+            raise _unknown_key(path, section, [*_SECTIONS, *_TABLES])
         else:
-            raise _unknown_key(path, section, [*_SECTIONS, _FOLDER_TYPES, _MUTED, *_TABLES])
+            name, kind = _TABLES[section]
+            if isinstance(kind, type) and issubclass(kind, Struct):
+                tables = _converted(path, section, values, dict[str, dict[str, Any]])
+                changes[name] = {
+                    own: _converted(path, f"{section}.{own}", {**table, "": own}, kind)
+                    for own, table in tables.items()
+                }
+            else:
+                changes[name] = _converted(path, section, values, kind)
+    if folders := changes.get("folder_types"):
+        named = _converted(path, "types", list(folders), list[_Folder])
+        changes["folder_types"] = dict(zip(named, folders.values(), strict=True))
     _refuse_shared_aliases(path, changes.get("partitions", {}))
     return changes
 
@@ -259,28 +245,37 @@ def parse_duration(raw: str) -> timedelta:
     return length
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path, data: bytes) -> dict[str, Any]:
+    if not data:
+        return {}
     import tomllib
 
     text = ""
     try:
-        text = path.read_text("utf-8")
+        text = data.decode()
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # bad UTF-8 and endless numbers, too
         end = f"at the end, line {len(text.splitlines())}"
         told = str(error).replace("at end of document", end)
         raise ConfigRefused(f"{path}: not valid TOML: {told}") from error
-    except OSError as error:
-        raise ConfigRefused(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _converted(path: Path, key: str, value: Any, kind: type[_T], *, name: str = "") -> _T:
-    if name and isinstance(value, dict):
-        value = {**value, "": name}
+def _converted(path: Path, key: str, value: Any, kind: Any) -> Any:
+    """Convert a value of the file; `ConfigRefused` says what is wrong with it, and where."""
     try:
         return msgspec.convert(value, kind, dec_hook=_value)
     except msgspec.ValidationError as error:
-        raise _refused(path, key, str(error), kind) from error
+        said, below = _PLACE.fullmatch(str(error)).groups(default="")  # type: ignore[union-attr]
+        unknown = re.fullmatch(r"(?s)Object contains unknown field `(.*)`", said)
+        if unknown:
+            known = filter(None, (field.encode_name for field in msgspec.structs.fields(kind)))
+            raise _unknown_key(path, f"{key}{below}.{unknown[1]}", known) from error
+        for word, plain in _PLAIN_WORDS.items():
+            said = said.replace(f"`{word}`", plain)
+        if said.startswith("Invalid enum value"):
+            words = ApiKind if below == ".kind" else RunnerOutput
+            said += f"; expected one of {', '.join(words)}"
+        raise ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT) from error
 
 
 _PLACE = re.compile(r"(?s)(.*?)(?: - at (?:`key` in )?`\$(.*)`)?")
@@ -288,21 +283,6 @@ _PLAIN_WORDS = {
     "array": "a list", "object": "a table", "str": "text", "int": "a whole number",
     "bool": "true or false",
 }  # fmt: skip
-
-
-def _refused(path: Path, key: str, error: str, kind: type) -> ConfigRefused:
-    """Translate what msgspec says about a value of `key`."""
-    said, below = _PLACE.fullmatch(error).groups(default="")  # type: ignore[union-attr]
-    unknown = re.fullmatch(r"(?s)Object contains unknown field `(.*)`", said)
-    if unknown:
-        known = filter(None, (field.encode_name for field in msgspec.structs.fields(kind)))
-        return _unknown_key(path, f"{key}{below}.{unknown[1]}", known)
-    for word, plain in _PLAIN_WORDS.items():
-        said = said.replace(f"`{word}`", plain)
-    if said.startswith("Invalid enum value"):
-        words = ApiKind if below == ".kind" else RunnerOutput
-        said += f"; expected one of {', '.join(words)}"
-    return ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT)
 
 
 def _unknown_key(path: Path, key: str, known: Iterable[str]) -> ConfigRefused:
@@ -338,14 +318,12 @@ def _value(kind: type, value: object) -> object:
         raise ValueError(f"expected text, got {value!r:.99}")  # noqa: TRY004 - told with its place
     if kind is _Duration:
         return _Duration(seconds=parse_duration(value).total_seconds())
-    return _Folder(_folder(value)) if kind is _Folder else _Argument(_argument(value))
-
-
-def _folder(value: str) -> str:
+    if kind is _Argument:
+        return _Argument(_argument(value))
     parts = [part for part in value.split("/") if part not in ("", ".")]
     if value.startswith("/") or ".." in parts or not parts:
         raise ValueError(f"expected a folder below the root, got {value!r:.99}")
-    return "/".join(parts)
+    return _Folder("/".join(parts))
 
 
 def _argument(value: str) -> str:

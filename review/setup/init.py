@@ -13,7 +13,8 @@ import review
 from review.documents.base import Document
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
-from review.job_files.atomic_write import make_folder, make_private_folder, write_whole_new
+from review.job_files.atomic_write import NEW_FILE_MODE, refusing_to
+from review.private_files import create_file, make_private
 from review.settings.config import REPORTS_FOLDER, Config
 from review.settings.file import ConfigRefused, read_settings
 
@@ -100,7 +101,8 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     if not (into / NOTES_FOLDER).is_dir():
         created.append(f"{NOTES_FOLDER}/")
         if not dry_run:
-            make_folder(into / NOTES_FOLDER)
+            with refusing_to(f"make {into / NOTES_FOLDER}"):
+                (into / NOTES_FOLDER).mkdir(parents=True, exist_ok=True)
     where = shlex.quote(str(into))
     sweep = f"cd {where} && commonplace review_sweep --all-gates --runner rules --model rules -q"
     return InitJson(
@@ -183,9 +185,12 @@ def _place(item: _Item, into: Path, *, dry_run: bool) -> bool:
         return False
     if dry_run:
         return True
-    if path.is_relative_to(into / REPORTS_FOLDER):
-        make_private_folder(into / REPORTS_FOLDER)
-    return write_whole_new(path, item.content)
+    with refusing_to(f"write {path}"):
+        if path.is_relative_to(into / REPORTS_FOLDER):
+            make_private(into / REPORTS_FOLDER)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        create_file(path, [item.content], mode=NEW_FILE_MODE)
+    return True
 
 
 def _differs(item: _Item, into: Path) -> bool:

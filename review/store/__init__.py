@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from review.store.errors import refusal_of
-from review.store.opening import Use, ensure_store, is_there, prepare_migration
-from review.store.sqlite.file import companions_of, recheck_store
-from review.store.sqlite.file import has_content as exists
+from review.store.opening import Use, ensure_store, is_there
+from review.store.sqlite.file import recheck_store
 
-__all__ = [
-    "Use",
-    "companions_of",
-    "ensure_store",
-    "exists",
-    "is_there",
-    "prepare_migration",
-    "recheck_store",
-    "refusal_of",
-]
+__all__ = ["Use", "ensure_store", "is_there", "recheck_store", "refusal_of"]

@@ -16,17 +16,22 @@ from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.settings.config import Config
 from review.store.errors import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
 from review.store.opening import ensure_store
-from review.store.sqlite.file import COMPANIONS, companions_of, is_marked_store, read_only_uri
+from review.store.sqlite.file import (
+    COMPANIONS,
+    companions_of,
+    has_content,
+    integrity_faults,
+    is_marked_store,
+    is_writable,
+    read_only_uri,
+)
 
 _UNFINISHED = ".unfinished-backup"
-_PAGES_A_STEP = 2048
-_BUSY_SECONDS = 30.0
+_SHOWN = 5  # faults of a damaged store
 
 
 class BackupIsTheServers(UsageRefused):
     """The store is on a database server, which has its own way of making backups."""
-
-    code = "backup-is-the-servers"
 
 
 class BackupExists(Conflict):
@@ -69,7 +74,7 @@ def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
             f" another store: commonplace review_store_copy --to {named}",
         )
     source = Path(os.path.realpath(config.database))
-    if not source.exists() or not source.stat().st_size:
+    if not has_content(source):
         raise StoreNotOpened(f"there is no store at {source} to back up")
     with suppress(StoreOlder, StoreNewer):
         ensure_store(write=False)
@@ -99,9 +104,9 @@ def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
 
 
 def _refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
-    if os.path.realpath(target) in {f"{source}{suffix}" for suffix in ("", *COMPANIONS)} or (
-        target.exists() and target.samefile(source)
-    ):
+    real = os.path.realpath(target)
+    is_its_own = real in {f"{source}{suffix}" for suffix in ("", *COMPANIONS)}
+    if is_its_own or (target.exists() and target.samefile(source)):
         raise BackupExists(f"{target} is the store itself", hint="name another file")
     if not target.parent.is_dir():
         raise BackupFolderMissing(
@@ -141,15 +146,14 @@ def _draft_beside(target: Path) -> Iterator[Path]:
 
 
 def _copy(source: Path, draft: Path) -> None:
-    writable = os.access(source, os.W_OK) and os.access(source.parent, os.W_OK)
-    uri = f"{source.as_uri()}?mode=rw" if writable else read_only_uri(source)
+    uri = f"{source.as_uri()}?mode=rw" if is_writable(source) else read_only_uri(source)
     with closing(_connected(uri)) as store, closing(sqlite3.connect(draft)) as copy:
         # One moment for all of it; else a write of another process starts the copy again.
         store.execute("BEGIN")
         store.execute("SELECT 1 FROM sqlite_master").fetchall()
         copy.execute("PRAGMA journal_mode = OFF")
         copy.execute("PRAGMA synchronous = OFF")
-        store.backup(copy, pages=_PAGES_A_STEP, progress=_let_signals_in)
+        store.backup(copy, pages=2048, progress=_let_signals_in)
 
 
 def _let_signals_in(*_steps: int) -> None:
@@ -157,33 +161,27 @@ def _let_signals_in(*_steps: int) -> None:
 
 
 def _check(draft: Path, target: Path) -> BackupJson:
-    """Check the copy without making a file beside it.
-
-    :raises BackupFailed: it is damaged.
-    """
+    """Check the copy, without making a file beside it."""
     with closing(_connected(f"{draft.as_uri()}?mode=ro&immutable=1")) as copy:
-        faults = [line for (line,) in copy.execute("PRAGMA integrity_check(5)") if line != "ok"]
-        dangling = copy.execute("PRAGMA foreign_key_check").fetchone()
-        if dangling is not None:
-            faults.append(f"{dangling[0]} refers to a row of {dangling[2]} that is not there")
+        faults = integrity_faults(copy.execute, most=_SHOWN)
         tables = copy.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
             " ORDER BY name"
-        ).fetchall()
+        )
         counts = {
             name: copy.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0]  # noqa: S608
-            for (name,) in tables
+            for (name,) in tables.fetchall()
         }
     if faults:
         raise BackupFailed(
-            f"the copy does not hold: {'; '.join(faults)}; no backup was made",
+            f"the copy does not hold: {'; '.join(faults[:_SHOWN])}; no backup was made",
             hint="commonplace review_doctor --check looks at the store itself",
         )
     return BackupJson(path=str(target), byte_size=draft.stat().st_size, rows=counts)
 
 
 def _connected(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_SECONDS)
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
 
 
 def _sync(path: Path) -> None:

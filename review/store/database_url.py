@@ -12,14 +12,9 @@ SETTING = "COMMONPLACE_REVIEW_DB"
 # The key among Django's settings of a database that says where else it was named, for messages.
 NAMED = "NAMED"
 BUSY_SECONDS = 20
-CONNECT_SECONDS = 10
 # Compiling a query took ten times as long as running it; and with the costs of turning disks the
 # planner read whole tables, where indexes give the few thousand rows that a question is about.
 _SESSION = f"-c lock_timeout={BUSY_SECONDS}s -c jit=off -c random_page_cost=1.1"
-_SCHEMES = ("postgres", "postgresql")
-_EXAMPLE = "postgres://user:password@host:port/name"
-# `transaction`: a pooler gives the connection to others between our transactions.
-_POOLER = "pooler"
 
 
 class DatabaseRefused(InputRejected):
@@ -27,23 +22,19 @@ class DatabaseRefused(InputRejected):
 
 
 def database_settings(database: str, *, named: str = SETTING) -> dict[str, Any]:
-    """Django's settings for `database`.
+    """Django's settings for a path or a `postgres://user:password@host:port/name?option=value` URL.
+
+    Writers of SQLite wait for up to BUSY_SECONDS and take the lock at BEGIN: a transaction that
+    reads first and writes later would fail at once when another process wrote in between.
 
     :param named: where it was named, for the message.
     :raises DatabaseRefused: the URL is malformed, or of a kind that is not supported.
     """
-    return postgres(database, named=named) if "://" in database else sqlite(database)
-
-
-def sqlite(path: str) -> dict[str, Any]:
-    """Settings with which writers wait for up to BUSY_SECONDS and take the lock at BEGIN.
-
-    A transaction that reads first and writes later would fail at once, whatever the timeout, when
-    another process wrote in between.
-    """
+    if "://" in database:
+        return _postgres(database, named)
     return {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": path,
+        "NAME": database,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": BUSY_SECONDS,
@@ -52,14 +43,13 @@ def sqlite(path: str) -> dict[str, Any]:
     }
 
 
-def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
-    """Settings from a `postgres://user:password@host:port/name?option=value` URL."""
+def _postgres(url: str, named: str) -> dict[str, Any]:
     parts, port = _split(url, named)
     name = unquote(parts.path.removeprefix("/"))
-    if parts.scheme not in _SCHEMES or not name:
+    if parts.scheme not in ("postgres", "postgresql") or not name:
         raise DatabaseRefused(
             f"{named} is a {parts.scheme}:// URL that cannot be used",
-            hint=f"give a path, or {_EXAMPLE}",
+            hint="give a path, or postgres://user:password@host:port/name",
         )
     if find_spec("psycopg") is None:
         raise DatabaseRefused(
@@ -67,8 +57,14 @@ def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
             hint="install the project with what it needs: pip install '.[team]'",
         )
     options = dict(parse_qsl(parts.query))
-    pooled = _takes_pooler(options, named)
-    server_options = f"{'' if pooled else _SESSION} {options.pop('options', '')}".strip()
+    # `transaction`: the pooler gives the connection to others between our transactions.
+    pooler = options.pop("pooler", "session")
+    if pooler not in ("transaction", "session"):
+        raise DatabaseRefused(
+            f"{named} says pooler={pooler}", hint="expected one of transaction, session"
+        )
+    is_pooled = pooler == "transaction"
+    server_options = f"{'' if is_pooled else _SESSION} {options.pop('options', '')}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,
@@ -76,8 +72,8 @@ def postgres(url: str, *, named: str = SETTING) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": options.pop("host", "") or unquote(parts.hostname or ""),
         "PORT": options.pop("port", "") or port,
-        "DISABLE_SERVER_SIDE_CURSORS": pooled,
-        "OPTIONS": {"connect_timeout": CONNECT_SECONDS}
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
+        "OPTIONS": {"connect_timeout": 10}
         | ({"options": server_options} if server_options else {})
         | options,
     }
@@ -93,12 +89,3 @@ def _split(url: str, named: str) -> tuple[SplitResult, str]:
             f"{named} is not a valid URL",
             hint="in a user or a password write : / @ ? # as %3A %2F %40 %3F %23",
         ) from error
-
-
-def _takes_pooler(options: dict[str, str], named: str) -> bool:
-    pooler = options.pop(_POOLER, "session")
-    if pooler not in ("transaction", "session"):
-        raise DatabaseRefused(
-            f"{named} says {_POOLER}={pooler}", hint="expected one of transaction, session"
-        )
-    return pooler == "transaction"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote, urlsplit
 
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, NotSupportedError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 
 from review.errors import ReviewError, StoreRefused, TryAgain
 from review.store.database_url import NAMED, SETTING
@@ -61,34 +61,34 @@ class StoreUnreachable(TryAgain):
 
 
 AGAIN = "run the same command again"
-CORRUPT_HINT = "move the file away, with its -wal and -shm beside it, and put a copy in its place"
 READ_ONLY_HINT = "reading commands work; to write, make the file and its folder writable"
 
-# The kind of refusal, what the store does or is, and what to do about it.
-Meaning = tuple[type[ReviewError], str, str]
-
-_SQLITE: dict[int, Meaning] = {
-    5: (StoreBusy, "is busy: another process is writing", AGAIN),
-    6: (StoreBusy, "is busy: another process is writing", AGAIN),
-    8: (StoreReadOnly, "is read-only", READ_ONLY_HINT),
-    10: (StoreNotOpened, "cannot be read or written", "check the disk"),
-    11: (StoreCorrupt, "is damaged", CORRUPT_HINT),
-    13: (StoreFull, "cannot grow: the disk is full", "make room, then run the same command again"),
-    14: (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
+_BETWEEN = "is behind a pooler that gave our connection to others between two transactions"
+_POOLED = "add pooler=transaction to its URL, after ?; see docs/deploy.md"
+_BUSY = (StoreBusy, "is busy: another process is writing", AGAIN)
+_FIRST = (StoreBusy, "is busy: another transaction came first", AGAIN)
+# By SQLite's code, by PostgreSQL's state or its class, or by a word of ours: the kind of refusal,
+# what the store does or is, and what to do about it.
+_MEANINGS: dict[str, tuple[type[ReviewError], str, str]] = {
+    "sqlite 5": _BUSY,
+    "sqlite 6": _BUSY,
+    "sqlite 8": (StoreReadOnly, "is read-only", READ_ONLY_HINT),
+    "sqlite 10": (StoreNotOpened, "cannot be read or written", "check the disk"),
+    "sqlite 11": (
+        StoreCorrupt, "is damaged",
+        "move the file away, with its -wal and -shm beside it, and put a copy in its place",
+    ),
+    "sqlite 13": (
+        StoreFull, "cannot grow: the disk is full", "make room, then run the same command again"
+    ),
+    "sqlite 14": (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
     # SQLite gives up after a hundred attempts where very many begin to read at one moment.
-    15: (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
-    26: (
+    "sqlite 15": (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
+    "sqlite 26": (
         StoreCorrupt, "is not an SQLite database; it was not touched",
         "see what {setting} names; if this was a store, put a copy in its place, and the -wal and"
         " -shm beside it away",
     ),
-}  # fmt: skip
-# Input or output that fails, a file beside the store that cannot be made.
-_MAY_BE_FULL = (10, 14)
-_ROOM = 256 * 1024  # bytes; the log and its index take 64 KiB at the least
-_POOLED = "add pooler=transaction to its URL, after ?; see docs/deploy.md"
-_BETWEEN = "is behind a pooler that gave our connection to others between two transactions"
-_POSTGRES: dict[str, Meaning] = {
     "08": (
         StoreUnreachable, "cannot be reached",
         "see that the server runs, and that host and port are right; then run the same command again",
@@ -100,8 +100,8 @@ _POSTGRES: dict[str, Meaning] = {
     "28": (StoreNotOpened, "refused the login", "check the user and the password in its URL"),
     "3D000": (StoreNotOpened, "does not exist", "create the database, or name another"),
     "3F000": (StoreNotOpened, "has no such schema", "check search_path in the options of its URL"),
-    "40001": (StoreBusy, "is busy: another transaction came first", AGAIN),
-    "40P01": (StoreBusy, "is busy: another transaction came first", AGAIN),
+    "40001": _FIRST,
+    "40P01": _FIRST,
     "42501": (
         StoreNotOpened, "does not let this user do that",
         "docs/deploy.md names the rights that each role needs, and how its owner gives them",
@@ -119,7 +119,14 @@ _POSTGRES: dict[str, Meaning] = {
         StoreNotOpened, "does not offer the encryption that its URL asks for",
         "check sslmode and sslrootcert",
     ),
+    "too old": (
+        StoreServerOld, "cannot be used: {error}",
+        "upgrade the database server, then run the same command again",
+    ),
 }  # fmt: skip
+# Input or output that fails, a file beside the store that cannot be made.
+_MAY_BE_FULL = (10, 14)
+_ROOM = 256 * 1024  # bytes; the log and its index take 64 KiB at the least
 # libpq gives no state for a connection that was never made, only a message.
 _UNCONNECTED = (
     (r"authentication failed|no pg_hba.conf entry|no password supplied", "28"),
@@ -129,9 +136,6 @@ _UNCONNECTED = (
     (r"does not support SSL|certificate", "tls"),
     (r"does not exist", "3D000"),
 )
-# Django's message at the first connection: "PostgreSQL 14 or later is required (found 13.2)."
-_TOO_OLD = "or later is required (found"
-_OF_THE_OPTIONS = ("options", "pooler")
 
 
 def store_name(using: str = DEFAULT_DB_ALIAS) -> str:
@@ -155,23 +159,14 @@ def _sqlite_path(name: str) -> str:
     return unquote(urlsplit(name).path) if name.startswith("file:") else name
 
 
-def not_there(using: str = DEFAULT_DB_ALIAS) -> StoreNotThere:
-    return StoreNotThere(
-        f"{store_name(using)} is missing or empty: no store was made yet",
-        hint=f"see where {setting_of(using)} points; the first other command makes a new store",
-    )
-
-
 def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> ReviewError | None:
     """The refusal that `error` means to an operator; None for a fault of ours."""
-    cause = error.__cause__
-    if cause is None:
-        return _version_refused(error, using)
-    is_server = hasattr(cause, "sqlstate")
-    meaning = _postgres_meaning(cause) if is_server else _sqlite_meaning(cause, using)
+    state = _state_of(error, using)
+    meaning = _MEANINGS.get(state) or _MEANINGS.get(state[:2])
     if meaning is None:
         return None
     kind, what, hint = meaning
+    what = what.format(error=str(error).rstrip("."))
     return kind(f"{store_name(using)} {what}", hint=hint.format(setting=setting_of(using)))
 
 
@@ -187,18 +182,16 @@ def translate_db_errors(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
         raise known from error
 
 
-def _version_refused(error: DatabaseError, using: str) -> ReviewError | None:
-    if not (isinstance(error, NotSupportedError) and _TOO_OLD in str(error)):
-        return None
-    return StoreServerOld(
-        f"{store_name(using)} cannot be used: {str(error).rstrip('.')}",
-        hint="upgrade the database server, then run the same command again",
-    )
-
-
-def _sqlite_meaning(cause: BaseException, using: str) -> Meaning | None:
+def _state_of(error: DatabaseError, using: str) -> str:
+    """The key of its meaning, if it has one."""
+    cause = error.__cause__
+    if cause is None:
+        # Django's own: "PostgreSQL 14 or later is required (found 13.2)."
+        return "too old" if "or later is required (found" in str(error) else ""
+    if hasattr(cause, "sqlstate"):
+        return cause.sqlstate or _unconnected_state(cause)
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    return _SQLITE.get(13 if code in _MAY_BE_FULL and _has_no_room(using) else code)
+    return f"sqlite {13 if code in _MAY_BE_FULL and _has_no_room(using) else code}"
 
 
 def _has_no_room(using: str) -> bool:
@@ -211,15 +204,10 @@ def _has_no_room(using: str) -> bool:
     return told.f_bavail * told.f_frsize < _ROOM
 
 
-def _postgres_meaning(cause: BaseException) -> Meaning | None:
-    state = getattr(cause, "sqlstate", None) or _unconnected_state(cause)
-    return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
-
-
 def _unconnected_state(cause: BaseException) -> str:
     kind, text = type(cause).__name__, str(cause)
     found = next((state for words, state in _UNCONNECTED if re.search(words, text)), "")
     if kind in ("OperationalError", "ConnectionTimeout"):
         return found or "08"
     # What the driver raises for a URL that it cannot read; also for a statement of ours.
-    return found if kind == "ProgrammingError" and found in _OF_THE_OPTIONS else ""
+    return found if kind == "ProgrammingError" and found in ("options", "pooler") else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 
 from django.apps import apps
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 
 import review
 from review import settings
@@ -17,13 +17,15 @@ from review.store.errors import (
     MIGRATE,
     StoreForeign,
     StoreNewer,
+    StoreNotThere,
     StoreOlder,
-    not_there,
     setting_of,
     store_name,
     translate_db_errors,
 )
-from review.store.sqlite import file as sqlite_file
+from review.store.sqlite.file import APPLICATION_ID, file_of, has_content, open_file, prepare_file
+
+_LOCK_KEY = 0x436D5052
 
 
 class Use(Enum):
@@ -39,7 +41,7 @@ def ensure_store(
     write: bool,
     make: bool = True,
     using: str = DEFAULT_DB_ALIAS,
-    before_making: Callable[[], None] | None = None,
+    before_making: Callable[[], None] = lambda: None,
 ) -> None:
     """Make sure that the store can be used: made when missing, read-only when it must be.
 
@@ -51,81 +53,99 @@ def ensure_store(
     :raises TryAgain: it is busy, or its server does not answer.
     """
     with translate_db_errors(using):
-        applied = _opened(write=write, make=make, using=using, before_making=before_making)
+        if connections[using].vendor == "unknown":
+            settings.current()  # says why the settings were read without a configuration
+            raise StoreRefused("there was no configuration when this process started")
+        if connections[using].connection is None and (file := file_of(using)):
+            if has_content(file):
+                open_file(file, write=write, using=using)
+            else:
+                before_making()
+                _make(file, make=make, using=using)
+        applied = applied_migrations(using=using) or _make(None, make=make, using=using)
     known = known_migrations()
-    if applied == known:
-        return
     if applied - known:
         raise StoreNewer(
             f"{store_name(using)} was made by a newer version (it has {max(applied - known)})",
             hint="install the version that the others use",
         )
-    raise StoreOlder(
-        f"{store_name(using)} was made by an older version (it lacks {min(known - applied)})",
-        hint=f"run: {MIGRATE}",
-    )
+    if known - applied:
+        raise StoreOlder(
+            f"{store_name(using)} was made by an older version (it lacks {min(known - applied)})",
+            hint=f"run: {MIGRATE}",
+        )
+
+
+def _make(file: Path | None, *, make: bool, using: str) -> frozenset[str]:
+    """Make an empty store in its missing `file`, or the tables in a database without ours."""
+    if file is None and not _is_empty(using=using):
+        raise StoreForeign(
+            f"{store_name(using)} holds something else than a review store; it was not touched",
+            hint=f"point {setting_of(using)} at a new file or an empty database",
+        )
+    if not make:
+        raise StoreNotThere(
+            f"{store_name(using)} is missing or empty: no store was made yet",
+            hint=f"see where {setting_of(using)} points; the first other command makes a new store",
+        )
+    if file is not None:
+        prepare_file(file, using=using)
+    _create_tables(using=using)
+    return applied_migrations(using=using)
+
+
+def _create_tables(*, using: str) -> None:
+    """Make the tables in an empty database, all or none; leave one that has tables as it is."""
+    connection = connections[using]
+    # Django migrates SQLite only without these checks, which no transaction can switch off.
+    connection.disable_constraint_checking()
+    try:
+        with transaction.atomic(using=using), connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_KEY])
+            if _is_empty(using=using):
+                _migrate(using)
+                if connection.vendor == "sqlite":
+                    cursor.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    finally:
+        connection.enable_constraint_checking()
+
+
+def _is_empty(*, using: str) -> bool:
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        return not connection.introspection.table_names(cursor, include_views=True)
+
+
+def _migrate(using: str) -> None:
+    # Imported only where a store is made: commands start without it.
+    from django.db.migrations.exceptions import MigrationSchemaMissing
+    from django.db.migrations.executor import MigrationExecutor
+
+    after = (MigrationSchemaMissing, transaction.TransactionManagementError)
+    executor = MigrationExecutor(connections[using])
+    try:
+        executor.migrate(executor.loader.graph.leaf_nodes())
+    except after as error:
+        # What Django tried after the database had refused something: a full disk, no permission.
+        cause: BaseException | None = error
+        while isinstance(cause, after):
+            cause = cause.__context__
+        if isinstance(cause, DatabaseError):
+            raise cause from cause.__cause__
+        raise
 
 
 def is_there(using: str = DEFAULT_DB_ALIAS) -> bool:
     """Return whether there is a store to be opened; that of a server is taken to be there."""
-    file = sqlite_file.file_of(using) if connections[using].vendor == "sqlite" else None
-    return file is None or sqlite_file.has_content(file)
-
-
-def prepare_migration(*, before_making: Callable[[], None] | None = None) -> None:
-    """Make the store when it is missing, and refuse any but an older one, as `ensure_store` does."""
-    with suppress(StoreOlder):
-        ensure_store(write=True, before_making=before_making)
+    file = file_of(using)
+    return file is None or has_content(file)
 
 
 def known_migrations() -> frozenset[str]:
     """The names of this version's migrations, from their files, without an import."""
     folder = Path(review.__file__).parent / "migrations"
     return frozenset(file.stem for file in folder.glob("[0-9]*.py"))
-
-
-def _opened(
-    *, write: bool, make: bool, using: str, before_making: Callable[[], None] | None
-) -> frozenset[str]:
-    connection = connections[using]
-    if connection.vendor == "unknown":
-        settings.current()  # says why the settings were read without a configuration
-        raise StoreRefused("there was no configuration when this process started")
-    if connection.vendor == "sqlite" and connection.connection is None:
-        _open_file(write=write, make=make, using=using, before_making=before_making)
-    applied = applied_migrations(using=using)
-    if not applied:
-        from review.store import creation
-
-        if creation.is_empty(using=using):
-            if not make:
-                raise not_there(using)
-            creation.create_tables(using=using)
-            applied = applied_migrations(using=using)
-    if not applied:
-        raise StoreForeign(
-            f"{store_name(using)} holds something else than a review store; it was not touched",
-            hint=f"point {setting_of(using)} at a new file or an empty database",
-        )
-    return applied
-
-
-def _open_file(
-    *, write: bool, make: bool, using: str, before_making: Callable[[], None] | None
-) -> None:
-    file = sqlite_file.file_of(using)
-    if file is None:
-        return
-    if sqlite_file.has_content(file):
-        sqlite_file.open_file(file, write=write, using=using)
-        return
-    if before_making is not None:
-        before_making()
-    if not make:
-        raise not_there(using)
-    from review.store import creation
-
-    creation.prepare_file(file, using=using)
 
 
 def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:

@@ -24,20 +24,14 @@ def retry_while_busy(step: Callable[[], T], *, stop: threading.Event) -> T:
     :raises TryAgain: the store stayed busy for about half a minute of pauses, and the waits of the
         database itself.
     """
-    for pause in _PAUSES:
+    pauses = iter(_PAUSES)
+    while True:
         try:
-            return _attempt(step)
+            with translate_db_errors():
+                return step()
         except TryAgain:
+            if not connection.in_atomic_block:
+                connection.close()  # the next try makes a new one
+            if (pause := next(pauses, None)) is None:
+                raise
             stop.wait(pause)
-    return _attempt(step)
-
-
-def _attempt(step: Callable[[], T]) -> T:
-    """The result of `step`. Where it finds the store busy, the next try makes a new connection."""
-    try:
-        with translate_db_errors():
-            return step()
-    except TryAgain:
-        if not connection.in_atomic_block:
-            connection.close()
-        raise

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import msgspec
 from django.apps import apps
 from django.core.management.color import no_style
-from django.db import DEFAULT_DB_ALIAS, DataError, IntegrityError, connections, models, transaction
+from django.db import DEFAULT_DB_ALIAS, DataError, IntegrityError, connections, transaction
+from django.db.models import Model, QuerySet
 from django.db.utils import load_backend
 
 from review.documents.base import Document
@@ -95,12 +97,6 @@ def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
 
     A process that is killed leaves the target empty. Tables that are not of reviews, such as the
     people who log in, are left as they are.
-
-    :raises SamePlace: source and target are one store.
-    :raises StoreMissing: there is no store to copy.
-    :raises TargetTaken, TargetDiffers: the target is not empty, and no copy of the source as it is.
-    :raises RowRefused: the target cannot hold a row.
-    :raises CopyNotVerified: what arrived is not what was sent.
     """
     if place_of(request.source) == place_of(request.target):
         raise SamePlace(f"{request.source_named} and {request.target_named} name one store")
@@ -112,7 +108,7 @@ def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
             _open_source()
             store_id = ReviewStore.objects.using(SOURCE).identity()
         with translate_db_errors(TARGET):
-            target_was, tables = _Copy(store_id, report, request.dry_run).run()
+            target_was, tables = _copy(store_id, report, writes=not request.dry_run)
         return StoreCopyJson(
             source=store_name(SOURCE),
             target=store_name(TARGET),
@@ -124,105 +120,91 @@ def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
         )
 
 
-@dataclass(frozen=True)
-class _Copy:
-    store_id: str
-    report: Progress
-    dry_run: bool
+def _copy(store_id: str, report: Progress, *, writes: bool) -> tuple[str, list[TableCopiedJson]]:
+    """Return what the target was, and each table as the source holds it."""
+    # Parents come first: a class refers to classes that exist already.
+    models = list(apps.get_app_config("review").get_models())
+    was_missing = _open_target(make=writes)
+    if was_missing and not writes:
+        return "missing", [_fill(model, report, writes=False) for model in models]
+    with transaction.atomic(using=TARGET):
+        if writes:
+            ReviewStore.objects.using(TARGET).take_turn()
+        if any(_rows(TARGET, model).exists() for model in models if model is not ReviewStore):
+            held = ReviewStore.objects.using(TARGET).identity()
+            if held != store_id:
+                raise TargetTaken(
+                    f"{store_name(TARGET)} holds rows of the store {held}, not of {store_id}",
+                    hint="name an empty database or a new file; nothing was written",
+                )
+            return "whole", [_compare(model, report) for model in models]
+        filled = [_fill(model, report, writes=writes) for model in models]
+        if writes:
+            for sql in connections[TARGET].ops.sequence_reset_sql(no_style(), models):
+                _query(TARGET, sql)
+    return "missing" if was_missing else "empty", filled
 
-    def run(self) -> tuple[str, list[TableCopiedJson]]:
-        """Return what the target was, and each table as the source holds it."""
-        was_missing = _open_target(make=not self.dry_run)
-        if was_missing and self.dry_run:
-            return "missing", [self._fill(model) for model in _models()]
-        with transaction.atomic(using=TARGET):
-            if not self.dry_run:
-                ReviewStore.objects.using(TARGET).take_turn()
-            if self._is_copy():
-                return "whole", [self._compare(model) for model in _models()]
-            filled = [self._fill(model) for model in _models()]
-            if not self.dry_run:
-                for sql in connections[TARGET].ops.sequence_reset_sql(no_style(), _models()):
-                    _query(TARGET, sql)
-        return "missing" if was_missing else "empty", filled
 
-    def _is_copy(self) -> bool:
-        """Return whether the target holds rows of the source's store; False if it is empty.
+def _compare(model: type[Model], report: Progress) -> TableCopiedJson:
+    wanted = _scan(SOURCE, model, partial(report, "comparing"))
+    found = _scan(TARGET, model, partial(report, "comparing"))
+    if found != wanted:
+        raise TargetDiffers(
+            f"{wanted.table} differs: {wanted.rows} rows in {store_name(SOURCE)},"
+            f" {found.rows} in {store_name(TARGET)}, or other values",
+            hint="the source went on since the copy was made, or the copy was used;"
+            " name an empty target to copy anew",
+        )
+    return wanted
 
-        :raises TargetTaken: it holds another store's.
-        """
-        if not any(
-            _rows(TARGET, model).exists() for model in _models() if model is not ReviewStore
-        ):
-            return False
-        held = ReviewStore.objects.using(TARGET).identity()
-        if held != self.store_id:
-            raise TargetTaken(
-                f"{store_name(TARGET)} holds rows of the store {held}, not of {self.store_id}",
-                hint="name an empty database or a new file; nothing was written",
-            )
-        return True
 
-    def _compare(self, model: type[models.Model]) -> TableCopiedJson:
-        wanted = self._scan(SOURCE, model, "comparing")
-        found = self._scan(TARGET, model, "comparing")
-        if found != wanted:
-            raise TargetDiffers(
-                f"{wanted.table} differs: {wanted.rows} rows in {store_name(SOURCE)},"
-                f" {found.rows} in {store_name(TARGET)}, or other values",
-                hint="the source went on since the copy was made, or the copy was used;"
-                " name an empty target to copy anew",
-            )
-        return wanted
+def _fill(model: type[Model], report: Progress, *, writes: bool) -> TableCopiedJson:
+    sent = _scan(SOURCE, model, partial(report, "copying"), insert=writes)
+    if writes and _scan(TARGET, model, partial(report, "verifying")) != sent:
+        raise CopyNotVerified(
+            f"{sent.table} in {store_name(TARGET)} is not as in {store_name(SOURCE)};"
+            " nothing was kept",
+            hint="commonplace review_doctor --check looks at the source",
+        )
+    return msgspec.structs.replace(sent, added=sent.rows)
 
-    def _fill(self, model: type[models.Model]) -> TableCopiedJson:
-        sent = self._scan(SOURCE, model, "copying", insert=not self.dry_run)
-        if not self.dry_run and self._scan(TARGET, model, "verifying") != sent:
-            raise CopyNotVerified(
-                f"{sent.table} in {store_name(TARGET)} is not as in {store_name(SOURCE)};"
-                " nothing was kept",
-                hint="commonplace review_doctor --check looks at the source",
-            )
-        return msgspec.structs.replace(sent, added=sent.rows)
 
-    def _scan(
-        self, using: str, model: type[models.Model], doing: str, *, insert: bool = False
-    ) -> TableCopiedJson:
-        """Count and hash the rows of a table; `insert` adds them to the target."""
-        table, count, digest = model._meta.db_table, 0, sha256()
-        for rows in _batches(using, model):
-            if insert:
-                _insert(model, rows)
-            for row in rows:
-                digest.update(_encode([_comparable(value) for value in row]))
-            count += len(rows)
-            self.report(doing, table, count)
+def _scan(
+    using: str, model: type[Model], report: Callable[[str, int], None], *, insert: bool = False
+) -> TableCopiedJson:
+    """Count and hash the rows of a table; `insert` adds them to the target."""
+    table, count, digest = model._meta.db_table, 0, sha256()
+    for rows in _batches(using, model):
         if insert:
-            try:
-                connections[TARGET].check_constraints(table_names=[table])
-            except IntegrityError as error:
-                raise _refused(table, error) from error
-        return TableCopiedJson(table=table, rows=count, sha256=digest.hexdigest())
+            _insert(model, rows)
+        for row in rows:
+            digest.update(_encode([_comparable(value) for value in row]))
+        count += len(rows)
+        report(table, count)
+    if insert:
+        try:
+            connections[TARGET].check_constraints(table_names=[table])
+        except IntegrityError as error:
+            raise _refused(table, error) from error
+    return TableCopiedJson(table=table, rows=count, sha256=digest.hexdigest())
 
 
-def _models() -> list[type[models.Model]]:
-    """The models of all tables. Parents come first: a class refers to classes that exist already."""
-    return list(apps.get_app_config("review").get_models())
-
-
-def _rows(using: str, model: type[models.Model]) -> models.QuerySet[models.Model]:
+def _rows(using: str, model: type[Model]) -> QuerySet[Model]:
     return model._base_manager.using(using).order_by("pk")
 
 
-def _batches(using: str, model: type[models.Model]) -> Iterator[list[Row]]:
+def _batches(using: str, model: type[Model]) -> Iterator[list[Row]]:
     """The values of all fields of each row, by key. No cursor stays open, which a pooler forbids."""
-    names = [field.attname for field in model._meta.concrete_fields]
-    values = _rows(using, model).values_list("pk", *names)
+    values = _rows(using, model).values_list("pk", *_fields(model))
     rows = values[:_ROWS_AT_ONCE]
     with translate_db_errors(using):
         while found := list(rows):
             yield [row[1:] for row in found]
             rows = values.filter(pk__gt=found[-1][0])[:_ROWS_AT_ONCE]
+
+
+def _fields(model: type[Model]) -> list[str]:
+    return [field.attname for field in model._meta.concrete_fields]
 
 
 def _comparable(value: Any) -> Any:
@@ -232,13 +214,12 @@ def _comparable(value: Any) -> Any:
     return value
 
 
-def _insert(model: type[models.Model], rows: Sequence[Row]) -> None:
+def _insert(model: type[Model], rows: Sequence[Row]) -> None:
     manager = model._base_manager.using(TARGET)
     try:
         with transaction.atomic(using=TARGET):
             if model is ReviewStore:  # its one row is there from the start
-                names = [field.attname for field in model._meta.concrete_fields]
-                manager.update(**dict(zip(names, rows[0], strict=True)))
+                manager.update(**dict(zip(_fields(model), rows[0], strict=True)))
             else:
                 manager.bulk_create([model(*row) for row in rows])
     except (DataError, IntegrityError) as error:
@@ -270,10 +251,7 @@ def _open_source() -> None:
 
 
 def _open_target(*, make: bool) -> bool:
-    """Open the target, and make it if it was missing; give whether it was.
-
-    :raises SamePlace: it is the source's database, named in another way.
-    """
+    """Open the target, and make it if it was missing; give whether it was."""
     try:
         ensure_store(write=make, make=False, using=TARGET)
     except StoreNotThere:
@@ -300,11 +278,7 @@ def place_of(database: str) -> str:
 
 @contextmanager
 def temporary_alias(using: str, database: str, *, named: str) -> Iterator[None]:
-    """Let `using` be the alias of the store at `database`, and close it at the end.
-
-    :param named: where `database` was named, for messages.
-    :raises DatabaseRefused: it is no name of a store.
-    """
+    """Let `using` be the alias of the store at `database`, which was `named` there, for a time."""
     settings = database_settings(place_of(database), named=named) | {NAMED: named}
     configured = connections.configure_settings({DEFAULT_DB_ALIAS: {}, using: settings})[using]
     connection = load_backend(configured["ENGINE"]).DatabaseWrapper(configured, using)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from review.errors import TryAgain
-from review.ingest.request import JobMoved
 from review.jobs.board import require_job
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.fail import FailRequest, closed_job, fail_job
+from review.recovery.fail import closed_job
 from review.runners.outcome import RunnerFailure
 from review.store.retry import retry_while_busy
-from review.sweeps.progress import JobRun, JobStarted, JobUpdate
-from review.sweeps.run_job import Worker
+from review.sweeps.progress import JobRun, JobUpdate, started
+from review.sweeps.run_job import TakenJob, Worker
 from review.vocabulary import FailureCode, JobStatus
 
 _POLL = 0.5
@@ -24,95 +23,79 @@ _LEASES_TO_END = 0.5
 _SECONDS_TO_END = 10.0
 _WORTH_ANOTHER_JOB = (FailureCode.INTERRUPTED, FailureCode.RATE_LIMITED)
 
-Send = Callable[[int], None]
 
-
-def drive_elsewhere(
-    next_job: Callable[[], int | None],
-    worker: Worker,
-    *,
-    send: Send,
-    may_start: Callable[[int], bool],
-    on_update: Callable[[JobUpdate], None],
-) -> None:
-    """Work like `drive`, with `send` instead of threads: the store shows when jobs start and end.
+@dataclass
+class Elsewhere:
+    """Sends jobs away; the store shows when they start and end.
 
     When `worker.stop` is set, jobs that no worker has claimed fail, and the others are stopped.
 
-    :raises TryAgain: the first job cannot be sent.
+    :param send: sends the id of a job.
     """
-    elsewhere = _Elsewhere(worker)
-    while True:
-        while len(elsewhere.under_way) < worker.slots and may_start(len(elsewhere.under_way)):
-            job_id = next_job()
-            if job_id is None:
-                break
-            elsewhere.send(job_id, send)
-        if not elsewhere.under_way:
-            return
-        if worker.stop.is_set():
-            elsewhere.recall()
-        for update in retry_while_busy(elsewhere.look, stop=worker.stop):
-            on_update(update)
-        time.sleep(_POLL)
 
-
-@dataclass
-class _Elsewhere:
     worker: Worker
-    under_way: dict[int, str] = field(default_factory=dict)
+    send: Callable[[int], None]
+    _under_way: dict[int, str] = field(default_factory=dict)
     _recalled_at: float | None = None
 
-    def send(self, job_id: int, send: Send) -> None:
+    def start(self, job: int | TakenJob) -> None:
+        """Send a job.
+
+        :raises TryAgain: the first job cannot be sent.
+        """
+        job_id = job if isinstance(job, int) else job.job.pk
         try:
-            send(job_id)
+            self.send(job_id)
         except TryAgain:
             # Later ones stay queued, and what looks for forgotten jobs sends them again.
-            if not self.under_way:
+            if not self._under_way:
                 raise
-        self.under_way[job_id] = JobStatus.QUEUED
+        self._under_way[job_id] = JobStatus.QUEUED
 
-    def look(self) -> list[JobUpdate]:
+    def updates(self, timeout: float | None) -> Iterable[JobUpdate]:
+        del timeout
+        time.sleep(_POLL)
+        if self.worker.stop.is_set():
+            self._recall()
+        return retry_while_busy(self._look, stop=self.worker.stop)
+
+    def close(self) -> None:
+        """Nothing runs here."""
+
+    def _look(self) -> list[JobUpdate]:
         """Return what happened to the jobs under way since the last look."""
         updates: list[JobUpdate] = []
-        rows = ReviewJob.objects.filter(pk__in=self.under_way).order_by("pk")
-        known = dict(self.under_way)
+        rows = ReviewJob.objects.filter(pk__in=self._under_way).order_by("pk")
+        known = dict(self._under_way)
         for job_id, status in rows.values_list("pk", "status"):
             if status == known[job_id]:
                 continue
             job = require_job(job_id)
             if known[job_id] == JobStatus.QUEUED:
-                updates.append(JobStarted(job_id, job.lens, job.pair_count))
+                updates.append(started(job))
             known[job_id] = status
             if status != JobStatus.RUNNING:
                 updates.append(self._run(job))
                 del known[job_id]
-        self.under_way = known
+        self._under_way = known
         return updates
 
-    def recall(self) -> None:
+    def _recall(self) -> None:
         """Ask all to end; close those that do not within their time."""
         if self._recalled_at is None:
             self._recalled_at = time.monotonic()
             self._fail(JobStatus.QUEUED, "not started: the sweep was interrupted")
             # Its worker finds that its lease cannot be extended, and stores what there is.
-            running = ReviewJob.objects.filter(pk__in=self.under_way, status=JobStatus.RUNNING)
+            running = ReviewJob.objects.filter(pk__in=self._under_way, status=JobStatus.RUNNING)
             running.update(leased_until=None)
         patience = _LEASES_TO_END * self.worker.beats.length.total_seconds() + _SECONDS_TO_END
         if time.monotonic() > self._recalled_at + patience:
-            self._fail(
-                JobStatus.RUNNING, "its worker did not end it when the sweep was interrupted"
-            )
+            why = "its worker did not end it when the sweep was interrupted"
+            self._fail(JobStatus.RUNNING, why)
 
     def _fail(self, leaving: JobStatus, why: str) -> None:
-        worker = self.worker
-        failure = RunnerFailure(FailureCode.INTERRUPTED, why)
-        request = FailRequest(failure=failure, actor=worker.actor, leaving=leaving)
-        for job_id in self.under_way:
-            try:
-                fail_job(job_id, request=request, config=worker.config, now=worker.clock())
-            except JobMoved:
-                continue
+        for job_id in self._under_way:
+            self.worker.give_up(job_id, why, leaving=leaving)
 
     def _run(self, job: ReviewJob) -> JobRun:
         """A closed job, as the worker that ran it would report it."""

@@ -6,21 +6,16 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
-from review.documents.base import from_row
 from review.domain.grouping import Group, group_targets
-from review.domain.paths import lens_of
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
-from review.jobs.create import DEFAULT_BATCH_SIZE, CreateRequest, create_jobs
-from review.jobs.factory import ALREADY_QUEUED, FRESH, skipped_json
-from review.jobs.job_documents import JobJson
+from review.jobs.create import CreateRequest, create_jobs
+from review.jobs.factory import ALREADY_QUEUED, FRESH
+from review.jobs.job_documents import CreatedJson, JobJson, SkippedJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
-from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
-from review.runners.process.table import Processes
-from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
+from review.recovery.recover import replace_job
+from review.selection.documents import TargetInput
 from review.selection.select import SelectionRequest
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
@@ -55,12 +50,7 @@ class SweepRequest:
         return self.selection.model_partition or ""
 
 
-def sweep_target(target: TargetJson) -> TargetInput:
-    """The part of a selected target that job creation reads: a sweep may keep very many."""
-    return from_row(TargetInput, target, reason="")
-
-
-def without_given_up(
+def _without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
 ) -> list[TargetInput]:
     """Return the targets less those whose texts were tried often enough, which count as skipped.
@@ -71,8 +61,8 @@ def without_given_up(
     most, why = (1, CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, GIVEN_UP)
     kept = []
     for chunk in batched(targets, _CHUNK):
-        texts = [
-            PairText(item.note_path, item.gate_path, item.note_sha256 or "", item.gate_sha256 or "")
+        texts: list[PairText] = [
+            (item.note_path, item.gate_path, item.note_sha256 or "", item.gate_sha256 or "")
             for item in chunk
         ]
         attempts = count_attempts(texts, model_partition=request.model_partition)
@@ -80,30 +70,31 @@ def without_given_up(
             if attempts[text] < most:
                 kept.append(target)
             else:
-                tally.skip(skipped_json(target.note_path, target.gate_id, why))
+                tally.skip(SkippedJson(target.note_path, target.gate_id, why))
     return kept
 
 
-def create_request(
-    targets: Iterable[TargetInput], request: SweepRequest, *, actor: str
-) -> CreateRequest:
-    """The targets as the input of job creation."""
-    selection = {
-        "schema": SELECTION_SCHEMA,
-        "model_partition": request.model_partition,
-        "targets": targets,
-    }
-    return CreateRequest(
-        selection=msgspec.json.encode(selection),
-        source="the selection",
+def create_wanted(
+    targets: Iterable[TargetInput], request: SweepRequest, *, worker: Worker, tally: Tally
+) -> CreatedJson:
+    """Create jobs for the targets, less those whose texts were tried often enough."""
+    wanted = _without_given_up(targets, request, tally)
+    to_create = CreateRequest(
+        model_partition=request.model_partition,
         grouping=request.grouping,
-        actor=actor,
+        actor=worker.actor,
         batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
         omit=frozenset(
             {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
         ),
         dry_run=request.dry_run,
     )
+    created = retry_while_busy(
+        lambda: create_jobs(wanted, to_create, config=worker.config, now=worker.clock()),
+        stop=worker.stop,
+    )
+    tally.add_problems(created.problems)
+    return created
 
 
 class Feeder:
@@ -115,13 +106,11 @@ class Feeder:
         request: SweepRequest,
         *,
         worker: Worker,
-        processes: Processes,
         tally: Tally,
     ) -> None:
         self.error: ReviewError | None = None
         self._request = request
         self._worker = worker
-        self._processes = processes
         self._tally = tally
         self._targets = {(target.note_path, target.gate_id): target for target in targets}
         self._groups = deque(_pack(targets, request))
@@ -161,22 +150,13 @@ class Feeder:
 
     def _make(self) -> None:
         """Make the next jobs; one group at a time where their number is limited."""
-        request, worker = self._request, self._worker
-        wave = _WAVE if request.limits.max_jobs is None else 1
+        wave = _WAVE if self._request.limits.max_jobs is None else 1
         groups = [self._groups.popleft() for _ in range(min(wave, len(self._groups)))]
         targets = [target for group in groups for target in group.items]
-        wanted = without_given_up(targets, request, self._tally)
-        if not wanted:
-            return
-        to_create = create_request(wanted, request, actor=worker.actor)
-        created = retry_while_busy(
-            lambda: create_jobs(to_create, config=worker.config, now=worker.clock()),
-            stop=worker.stop,
-        )
+        created = create_wanted(targets, self._request, worker=self._worker, tally=self._tally)
         for job in created.jobs:
             if isinstance(job, JobJson):  # and no plan, which only a dry run gives
                 self._ready[job.review_job_id] = True
-        self._tally.add_problems(created.problems)
         for item in created.skipped:
             if item.reason != ALREADY_QUEUED or not self._runs_other(item.review_job_id or 0):
                 self._tally.skip(item)
@@ -197,27 +177,24 @@ class Feeder:
         None when it is not queued any more, or none of its pairs can be reviewed.
         """
         worker = self._worker
-        job = ReviewJob.objects.filter(pk=job_id, status=JobStatus.QUEUED).first()
+        job = ReviewJob.objects.with_names().filter(pk=job_id, status=JobStatus.QUEUED).first()
         if job is None:
             return None
         corpus = Corpus(worker.config)
         if _is_current(job, corpus):
             return job_id
-        request = RecoveryRequest(
-            action=RecoveryAction.REPLACE,
-            actor=worker.actor,
-            older_than=worker.config.abandoned_after,
-            job_ids=(job_id,),
-            reason=_OUTDATED,
-        )
-        found = recover(
-            request,
-            corpus=corpus,
-            config=worker.config,
-            processes=self._processes,
-            now=worker.clock(),
-        )
-        return found.answer.done[0].replaced_by if found.answer.done else None
+        try:
+            replaced = replace_job(
+                job,
+                actor=worker.actor,
+                reason=_OUTDATED,
+                corpus=corpus,
+                config=worker.config,
+                now=worker.clock(),
+            )
+        except ReviewError:
+            return None
+        return replaced.replaced_by
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
@@ -234,12 +211,5 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
 
 def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
     """The targets as they will share jobs."""
-    by_gate = request.grouping is Grouping.GATE
-    return group_targets(
-        targets,
-        grouping=request.grouping,
-        batch_size=request.batch_size or DEFAULT_BATCH_SIZE if by_gate else None,
-        note_of=lambda target: target.note_path,
-        gate_of=lambda target: target.gate_path,
-        lens_of=lambda target: lens_of(target.gate_id),
-    )
+    batch_size = request.batch_size if request.grouping is Grouping.GATE else None
+    return group_targets(targets, grouping=request.grouping, batch_size=batch_size)

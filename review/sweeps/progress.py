@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from typing import Any
 
 from review.documents.problems import ProblemJson
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJson
 from review.jobs.leases import LeaseLost
+from review.models import ReviewJob
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
 from review.sweeps.documents import FailureGroupJson, SalvagedJson, SweepCostJson
@@ -20,6 +21,7 @@ from review.vocabulary import Decision, JobStatus, PairStatus
 NOT_STARTED, TAKEN, IN_PART, SENT = "not-started", "taken", "in-part", "sent"
 GIVEN_UP = "too-many-attempts"
 CANNOT_JUDGE = "rule-cannot-judge"
+STARTED = "job-started"
 _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTED)
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
 _SHOWN_IDS = 20
@@ -28,21 +30,11 @@ _MAX_REASON = 300
 
 
 @dataclass(frozen=True)
-class JobStarted:
-    """A job was claimed and is about to run."""
+class SweepEvent:
+    """An event of a sweep, for observers; `fields` can be written as JSON."""
 
-    review_job_id: int
-    lens: str
-    pair_count: int
-
-
-@dataclass(frozen=True)
-class RunAgain:
-    """A run failed; the job is run again after the pause."""
-
-    review_job_id: int
-    reason: str
-    pause: timedelta
+    name: str
+    fields: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,53 +81,42 @@ class JobRun:
 
 
 JobOutcome = JobRun | LeftQueuedJson | RefusedJob
-JobUpdate = JobStarted | JobSent | RunAgain | JobOutcome
+JobUpdate = SweepEvent | JobSent | JobOutcome
 
 
-@dataclass(frozen=True)
-class SweepEvent:
-    """An event of a sweep, for observers; `fields` can be written as JSON."""
-
-    name: str
-    fields: dict[str, object] = field(default_factory=dict)
+def started(job: ReviewJob) -> SweepEvent:
+    """A job was claimed and is about to run."""
+    fields = {"review_job_id": job.pk, "lens": job.lens, "pair_count": job.pair_count}
+    return SweepEvent(STARTED, fields)
 
 
 def event_of(update: JobUpdate) -> SweepEvent:
-    name: str
-    fields: dict[str, object]
+    fields: dict[str, Any]
+    if isinstance(update, SweepEvent):
+        return update
     match update:
-        case JobStarted():
-            name = "job-started"
-            fields = {"lens": update.lens, "pair_count": update.pair_count}
         case JobSent():
             name, fields = "job-sent", {"batch_id": update.batch_id}
-        case RunAgain():
-            name = "run-again"
-            fields = {"reason": update.reason, "in_seconds": update.pause.total_seconds()}
         case JobRun():
-            name, fields = "job-finished", _run_fields(update)
+            name, document, usage = "job-finished", update.document, update.usage
+            decisions = Counter(pair.decision or pair.pair_status for pair in document.pairs)
+            fields = {
+                "status": document.status,
+                "failure_code": document.failure_code,
+                "failure_reason": document.failure_reason,
+                "pairs": dict(sorted(decisions.items())),
+                "runs": update.runs,
+                "run_seconds": round(update.seconds, 3),
+                "cost_usd": usage.cost_usd,
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+            }
         case LeftQueuedJson():
             name, fields = "left-queued", {"reason": update.reason}
-        case RefusedJob():
-            name = "job-refused"
-            fields = {"code": update.error.code, "message": update.error.message}
+        case _:
+            error = update.error
+            name, fields = "job-refused", {"code": error.code, "message": error.message}
     return SweepEvent(name, {"review_job_id": update.review_job_id, **fields})
-
-
-def _run_fields(run: JobRun) -> dict[str, object]:
-    document = run.document
-    decisions = Counter(pair.decision or pair.pair_status for pair in document.pairs)
-    return {
-        "status": document.status,
-        "failure_code": document.failure_code,
-        "failure_reason": document.failure_reason,
-        "pairs": dict(sorted(decisions.items())),
-        "runs": run.runs,
-        "run_seconds": round(run.seconds, 3),
-        "cost_usd": run.usage.cost_usd,
-        "input_tokens": run.usage.input_tokens,
-        "output_tokens": run.usage.output_tokens,
-    }
 
 
 @dataclass
@@ -165,8 +146,8 @@ class Tally:
         if isinstance(update, JobOutcome):
             self.running.discard(update.review_job_id)
         match update:
-            case JobStarted():
-                self.running.add(update.review_job_id)
+            case SweepEvent(name="job-started", fields=fields):
+                self.running.add(fields["review_job_id"])
             case JobSent():
                 self.jobs[SENT] += 1
                 self.pairs_done += update.pair_count
@@ -176,9 +157,9 @@ class Tally:
                 self.jobs["left-queued"] += 1
             case RefusedJob(error=JobNotClaimable() | LeaseLost()):
                 self.jobs[TAKEN] += 1
-            case RefusedJob():
+            case RefusedJob(job_id, error):
                 self.jobs["refused"] += 1
-                self._count_failure(update.error.code, update.error.message, update.review_job_id)
+                self._count_failure(error.code, error.message, job_id)
 
     def skip(self, item: SkippedJson) -> None:
         self.skipped[item.reason] += 1
@@ -220,12 +201,11 @@ class Tally:
         return [self._problems[key] for key in sorted(self._problems)]
 
     def _count_run(self, run: JobRun) -> None:
-        document = run.document
-        missing = len(run.missing)
-        for pair in document.pairs:
-            completed = pair.pair_status == PairStatus.COMPLETED
-            self.pairs[pair.decision or "missing" if completed else "missing"] += 1
-            self.pairs["not-accepted"] += completed and not pair.accepted
+        document, missing = run.document, len(run.missing)
+        self.pairs.update(pair.decision or "missing" for pair in document.pairs)
+        self.pairs["not-accepted"] += sum(
+            pair.decision is not None and not pair.accepted for pair in document.pairs
+        )
         self.pairs_done += len(document.pairs)
         self.count_cost(run.usage)
         if run.runs_rest_again:

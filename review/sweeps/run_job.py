@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from review.domain.processes import Parent
 from review.ingest.parse import read_output
+from review.ingest.request import JobMoved
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import give_up_lease, may_take_over, new_lease, require_lease, take_over
-from review.jobs.left_runs import run_folder, run_folders
+from review.jobs.left_runs import run_folders
 from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.fail import close_job, closed_job
+from review.recovery.fail import close_job, closed_job, fail_job
 from review.recovery.recover import collect_output
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
@@ -26,7 +27,7 @@ from review.settings.config import Config
 from review.store.retry import retry_while_busy
 from review.sweeps.beats import Beats
 from review.sweeps.executors import CannotRun, Execution
-from review.sweeps.progress import JobRun, JobStarted, JobUpdate, RunAgain
+from review.sweeps.progress import JobRun, JobUpdate, SweepEvent, started
 from review.vocabulary import FailureCode, JobStatus
 
 _GROWTH = 3
@@ -109,38 +110,69 @@ class Worker:
     processes: Processes = field(default_factory=ProcessTable)
     beats: Beats = field(default_factory=Beats)
 
+    def give_up(self, job_id: int, why: str, *, leaving: JobStatus) -> bool:
+        """Fail a job that was not run to its end; False: it has left that state meanwhile."""
+        failure = RunnerFailure(FailureCode.INTERRUPTED, why)
+        now = self.clock()
+        try:
+            fail_job(
+                job_id, failure, actor=self.actor, leaving=leaving, config=self.config, now=now
+            )
+        except JobMoved:
+            return False
+        return True
+
 
 @dataclass(frozen=True)
 class TakenJob:
-    """A job that is ours.
-
-    :param lost: how many workers it was taken over from.
-    :param runs_before: the number of the last run that a worker before has left on this host.
-    """
+    """A job that is ours; `lost` counts the workers that it was taken over from."""
 
     job: ReviewJob
     execution: Execution
     lease: Lease
     lost: int = 0
-    runs_before: int = 0
 
 
 def run_job(
-    job_id: int, *, worker: Worker, on_update: Callable[[JobUpdate], None]
+    taken: int | TakenJob, *, worker: Worker, on_update: Callable[[JobUpdate], None]
 ) -> JobRun | LeftQueuedJson:
-    """Run a queued job to its end; when `stop` is set, what is complete is kept and the job fails.
+    """Run a queued job, or one that is ours, to its end.
 
-    A job whose worker is gone is taken over: what it has left is ingested, or it runs again.
+    When `stop` is set, what is complete is kept and the job fails. A job whose worker is gone is
+    taken over: what it has left is ingested, or it runs again.
 
     :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
     :raises LeaseLost, JobMoved, JobReplaced: it was taken from us meanwhile.
     """
-    lease = new_lease(worker.beats.length)
-    try:
-        taken = retry_while_busy(lambda: take_job(job_id, lease, worker=worker), stop=worker.stop)
-    except CannotRun as refused:
-        return LeftQueuedJson(review_job_id=job_id, reason=refused.message)
-    return run_taken(taken, worker=worker, on_update=on_update)
+    if isinstance(taken, int):
+        job_id, lease = taken, new_lease(worker.beats.length)
+        try:
+            taken = retry_while_busy(
+                lambda: take_job(job_id, lease, worker=worker), stop=worker.stop
+            )
+        except CannotRun as refused:
+            return LeftQueuedJson(review_job_id=job_id, reason=refused.message)
+    job, began, ours = taken.job, worker.clock(), taken
+    on_update(started(job))
+    with worker.beats.keep(job.pk, taken.lease, stop=worker.stop) as stop:
+        outcomes = _left_run(taken, worker) or _run(taken, worker, stop=stop, on_update=on_update)
+        last = outcomes[-1]
+        is_stopped = last.failure is not None and last.failure.code is FailureCode.INTERRUPTED
+        if worker.hands_on and worker.stop.is_set() and is_stopped and last.text is None:
+            give_up_lease(job.pk, taken.lease)
+            return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
+        document = retry_while_busy(lambda: _close(ours, outcomes, worker), stop=worker.stop)
+    if last.failure is None:
+        # What the last run's folder holds was taken in, and stands in the job's output too.
+        for folder in run_folders(job, config=worker.config)[-1:]:
+            shutil.rmtree(folder, ignore_errors=True)
+    return JobRun(
+        document=document,
+        usage=read_usage(telemetry_of(outcomes)),
+        runs=len(outcomes),
+        seconds=(worker.clock() - began).total_seconds(),
+        failure=last.failure,
+    )
 
 
 def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
@@ -161,120 +193,86 @@ def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
             worker.actor, worker.provenance, job_id=job_id, parent=worker.parent, lease=lease
         )
         claim(request, config=worker.config, now=worker.clock())
+        job.status = JobStatus.RUNNING
         return TakenJob(job, execution, lease)
     lost = take_over(job, actor=worker.actor, parent=worker.parent, lease=lease, now=worker.clock())
     if lost is None:
         raise JobNotClaimable(f"job {job.pk} is {job.claimed_by}'s still, or another worker's")
-    folders = run_folders(job, config=worker.config)
-    runs_before = int(folders[-1].name.rpartition("-")[2]) if folders else 0
-    return TakenJob(job, execution, lease, lost, runs_before)
+    return TakenJob(job, execution, lease, lost)
 
 
-def run_taken(
-    taken: TakenJob, *, worker: Worker, on_update: Callable[[JobUpdate], None]
-) -> JobRun | LeftQueuedJson:
-    """Run a job that is ours to its end; raises as `run_job` does."""
-    job, began = taken.job, worker.clock()
-    on_update(JobStarted(job.pk, job.lens, job.pair_count))
-    with worker.beats.keep(job.pk, taken.lease, stop=worker.stop) as stop:
-        outcomes, failure = _left_runs(taken, worker)
-        runs = 0
-        if not outcomes:
-            outcomes, failure = _run(taken, worker=worker, stop=stop, on_update=on_update)
-            runs = len(outcomes)
-        if worker.hands_on and failure is not None and failure.code is FailureCode.INTERRUPTED:
-            text = outcomes[-1].text if outcomes else None
-            found = read_output(job, text or b"", config=worker.config)
-            if worker.stop.is_set() and not found.has_own_blocks:
-                give_up_lease(job.pk, taken.lease)
-                return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
-            if found.has_own_blocks and not found.missing:
-                failure = None  # the stop came when all was said
-        document = retry_while_busy(
-            lambda: _close(taken, outcomes, failure, worker), stop=worker.stop
-        )
-    if failure is None:
-        # What the last run's folder holds was taken in, and stands in the job's output too.
-        folder = run_folder(job, taken.runs_before + runs, config=worker.config)
-        shutil.rmtree(folder, ignore_errors=True)
-    return JobRun(
-        document=document,
-        usage=read_usage(telemetry_of(outcomes)),
-        runs=len(outcomes),
-        seconds=(worker.clock() - began).total_seconds(),
-        failure=failure,
-    )
-
-
-def _left_runs(taken: TakenJob, worker: Worker) -> tuple[list[RunnerOutcome], RunnerFailure | None]:
-    """Return the previous worker's runs on this host, if they complete the job; else none."""
-    job, text, telemetry = taken.job, None, None
+def _left_run(taken: TakenJob, worker: Worker) -> list[RunnerOutcome]:
+    """What the previous worker's runs on this host came to, if the job is not to run again."""
+    job, left = taken.job, RunnerOutcome()
     if taken.lost and job.parent_host == worker.parent.host:
         left = collect_output(job, config=worker.config)
-        text, telemetry = left.text, left.telemetry
-        if left.is_complete:
-            return [RunnerOutcome(text=text, telemetry=telemetry)], None
-    if text is None and taken.lost <= _MOST_TAKEOVERS:
-        return [], None
+        if left.text is not None and left.failure is None:
+            return [left]
+    if left.text is None and taken.lost <= _MOST_TAKEOVERS:
+        return []
     times = f" ({taken.lost} workers were)" if taken.lost > 1 else ""
     reason = f"its worker {job.claimed_by} was gone before it ended{times}"
-    failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
-    return [RunnerOutcome(text=text, failure=failure, telemetry=telemetry)], failure
+    return [replace(left, failure=RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True))]
 
 
 def _run(
     taken: TakenJob,
-    *,
     worker: Worker,
+    *,
     stop: threading.Event,
     on_update: Callable[[JobUpdate], None],
-) -> tuple[list[RunnerOutcome], RunnerFailure | None]:
-    """Every run of a job, in order, and why the job fails; None: the last run succeeded."""
-    job, outcomes = taken.job, list[RunnerOutcome]()
-    failures: list[RunnerFailure] = []
-    while not stop.is_set():
-        outcome = taken.execution(taken.runs_before + len(outcomes) + 1, stop)
-        outcomes.append(outcome)
+) -> list[RunnerOutcome]:
+    """Every run of a job, in order; the failure of the last one is that of the job."""
+    outcomes, failures = list[RunnerOutcome](), list[RunnerFailure]()
+    while True:
+        outcome = taken.execution(stop)
         failure, now = outcome.failure, worker.clock()
         if failure is None:
-            return outcomes, None
+            return [*outcomes, outcome]
         if worker.retry.is_over(failure, now=now):
             failure = replace(failure, code=FailureCode.ACCOUNT_EXHAUSTED, exhausted=True)
         failures.append(failure)
         pause = worker.retry.pause_after(failures, now=now)
-        if outcome.text is not None and failure.retryable:
-            missing = read_output(job, outcome.text, config=worker.config).missing
-            if len(missing) < job.pair_count:
-                # Whole reviews were paid for, and are not run again. What is missing runs in a job
-                # of its own, which waits for the account where that is asked for.
-                waits = failure.exhausted and pause is not None
-                failure = replace(failure, exhausted=failure.exhausted and not waits)
-                return outcomes, failure if missing else None
+        missing = _missing(taken.job, outcome, worker)
+        if missing is not None:
+            # Whole reviews were paid for, and are not run again. What is missing runs in a job
+            # of its own, which waits for the account where that is asked for.
+            waits = failure.exhausted and pause is not None
+            failure = replace(failure, exhausted=failure.exhausted and not waits)
+            return [*outcomes, replace(outcome, failure=failure if missing else None)]
+        outcomes.append(replace(outcome, failure=failure))
         if pause is None:
-            return outcomes, failure
-        on_update(RunAgain(job.pk, failure.reason, pause))
+            return outcomes
+        fields = {"reason": failure.reason, "in_seconds": pause.total_seconds()}
+        on_update(SweepEvent("run-again", {"review_job_id": taken.job.pk, **fields}))
         worker.stop.wait(pause.total_seconds())
-    before = f"; the run before it: {failures[-1].reason}" if failures else ""
-    reason = f"stopped before it could run{before}"
-    return outcomes, RunnerFailure(FailureCode.INTERRUPTED, reason)
+        if stop.is_set():
+            reason = f"stopped before it could run; the run before it: {failure.reason}"
+            attempt = failure.is_attempt
+            stopped = RunnerFailure(FailureCode.INTERRUPTED, reason, is_attempt=attempt)
+            return [*outcomes[:-1], replace(outcome, failure=stopped)]
 
 
-def _close(
-    taken: TakenJob,
-    outcomes: Sequence[RunnerOutcome],
-    failure: RunnerFailure | None,
-    worker: Worker,
-) -> IngestedJobJson:
+def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[int, str] | None:
+    """The pairs without a review, of a run that failed with others; None: it is run again as it is."""
+    failure = outcome.failure
+    if failure is None or outcome.text is None:
+        return None
+    if not failure.retryable and failure.code is not FailureCode.INTERRUPTED:
+        return None
+    missing = read_output(job, outcome.text, config=worker.config).missing
+    return missing if len(missing) < job.pair_count else None
+
+
+def _close(taken: TakenJob, outcomes: Sequence[RunnerOutcome], worker: Worker) -> IngestedJobJson:
     job, lease = taken.job, taken.lease
     if ReviewJob.objects.held_by(lease).filter(pk=job.pk, status=JobStatus.COMPLETED):
         return closed_job(job.pk, config=worker.config)  # by a try whose answer was lost
     require_lease(job.pk, lease)
     # Runs before the last one have left no whole review, or there would be no other run.
-    last = outcomes[-1] if outcomes else RunnerOutcome()
-    outcome = replace(last, failure=failure, telemetry=telemetry_of(outcomes))
     return close_job(
         job,
-        outcome,
+        replace(outcomes[-1], telemetry=telemetry_of(outcomes)),
         actor=worker.actor,
         lease=lease,
         config=worker.config,

@@ -1,31 +1,56 @@
-"""Runs queued jobs in threads: those of a sweep, those that are named, or all of a partition."""
+"""Runs queued jobs: those of a sweep, those that are named, or all of a partition."""
 
 from __future__ import annotations
 
 import queue
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol, TypeVar
 
-from django.db import connection
+from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from review.errors import ReviewError, UsageRefused
 from review.ingest.ingest import RefusedJob
 from review.jobs.board import require_job
+from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
+from review.jobs.leases import may_take_over, new_lease
 from review.jobs.provenance import canonical_partition
 from review.models import ReviewJob
 from review.settings.config import Config
 from review.store.errors import translate_db_errors
-from review.sweeps.progress import JobOutcome, JobRun, JobUpdate
-from review.sweeps.run_job import TakenJob, Worker, run_job, run_taken
+from review.store.retry import retry_while_busy
+from review.sweeps.executors import CannotRun
+from review.sweeps.progress import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
+from review.sweeps.run_job import TakenJob, Worker, run_job, take_job
 from review.vocabulary import JobStatus
 
+T = TypeVar("T")
+_POLL = 1.0
+# What this worker could not run is looked at again: a checkout or a prompt may have come.
+_LOOKS_AGAIN_AFTER = 60.0
+_ORPHAN_LOOKS_A_LEASE = 8
 # Takes the jobs of a sweep until none is left or may start: called as `drive` is.
 Dispatch = Callable[..., None]
-_Updates = queue.SimpleQueue[JobUpdate | Exception]
+
+
+class Crew(Protocol):
+    """Those that run jobs."""
+
+    def start(self, job: int | TakenJob) -> None:
+        """Let a job be run."""
+
+    def updates(self, timeout: float | None) -> Iterable[JobUpdate]:
+        """What happened since: wait for it, at most `timeout` seconds."""
+
+    def close(self) -> None:
+        """Wait for those that run."""
 
 
 def drive(
@@ -34,74 +59,84 @@ def drive(
     *,
     may_start: Callable[[int], bool],
     on_update: Callable[[JobUpdate], None],
+    crew: Crew | None = None,
     poll: float | None = None,
 ) -> None:
     """Run jobs, up to `worker.slots` at once, until none is left and none is under way.
 
-    What takes this process's own time runs in this thread: it would be no faster in another.
     A fault of a worker is raised when the others have ended.
 
     :param next_job: returns None when there is none now; it is called again when a job has ended.
-    :param poll: seconds until it is called again in any case, as long as another job may start.
     :param may_start: called before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
+    :param crew: runs the jobs; threads of this process by default.
+    :param poll: seconds until `next_job` is called in any case, as long as another job may start.
     """
-    updates: _Updates = queue.SimpleQueue()
+    crew = crew or _Threads(worker)
     under_way = 0
-    with ThreadPoolExecutor(worker.slots) as pool:
-        try:
-            while True:
-                while under_way < worker.slots and may_start(under_way):
-                    job = next_job()
-                    if job is None:
-                        break
-                    under_way += 1
-                    if worker.in_process:
-                        _run(job, worker, updates)
-                    else:
-                        pool.submit(_run_in_thread, job, worker, updates)
-                if not under_way and (poll is None or not may_start(0)):
+    try:
+        while True:
+            while under_way < worker.slots and may_start(under_way):
+                job = next_job()
+                if job is None:
                     break
-                update = _receive(updates, poll)
-                if update is not None:
-                    under_way -= isinstance(update, JobOutcome)
-                    on_update(update)
-        except BaseException:
-            worker.stop.set()
-            raise
-
-
-def _receive(updates: _Updates, timeout: float | None) -> JobUpdate | None:
-    try:
-        update = updates.get(timeout=timeout)
-    except queue.Empty:
-        return None
-    if isinstance(update, Exception):
-        raise update
-    return update
-
-
-def _run(job: int | TakenJob, worker: Worker, updates: _Updates) -> None:
-    """Run a job; the last of its updates is a `JobOutcome`, or the fault that ended it."""
-    outcome: JobOutcome | Exception
-    try:
-        with translate_db_errors():
-            if isinstance(job, TakenJob):
-                outcome = run_taken(job, worker=worker, on_update=updates.put)
-            else:
-                outcome = run_job(job, worker=worker, on_update=updates.put)
-    except ReviewError as refused:
-        outcome = RefusedJob(job.job.pk if isinstance(job, TakenJob) else job, refused)
-    except Exception as error:  # noqa: BLE001  # a worker must answer, or `drive` waits for ever
-        outcome = error
-    updates.put(outcome)
-
-
-def _run_in_thread(job: int | TakenJob, worker: Worker, updates: _Updates) -> None:
-    try:
-        _run(job, worker, updates)
+                under_way += 1
+                crew.start(job)
+            if not under_way and (poll is None or not may_start(0)):
+                break
+            for update in crew.updates(poll):
+                under_way -= isinstance(update, JobOutcome)
+                on_update(update)
+    except BaseException:
+        worker.stop.set()
+        raise
     finally:
-        connection.close()
+        crew.close()
+
+
+class _Threads:
+    """Threads of this process; what takes its own time runs at once, in the thread that calls."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._pool = ThreadPoolExecutor(worker.slots)
+        self._updates: queue.SimpleQueue[JobUpdate | Exception] = queue.SimpleQueue()
+
+    def start(self, job: int | TakenJob) -> None:
+        if self._worker.in_process:
+            self._run(job)
+        else:
+            self._pool.submit(self._run_in_thread, job)
+
+    def updates(self, timeout: float | None) -> Iterable[JobUpdate]:
+        try:
+            update = self._updates.get(timeout=timeout)
+        except queue.Empty:
+            return
+        if isinstance(update, Exception):
+            raise update
+        yield update
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _run(self, job: int | TakenJob) -> None:
+        """Run a job; the last of its updates is a `JobOutcome`, or the fault that ended it."""
+        outcome: JobOutcome | Exception
+        try:
+            with translate_db_errors():
+                outcome = run_job(job, worker=self._worker, on_update=self._updates.put)
+        except ReviewError as refused:
+            outcome = RefusedJob(job if isinstance(job, int) else job.job.pk, refused)
+        except Exception as error:  # noqa: BLE001  # a worker must answer, or `drive` waits for ever
+            outcome = error
+        self._updates.put(outcome)
+
+    def _run_in_thread(self, job: int | TakenJob) -> None:
+        try:
+            self._run(job)
+        finally:
+            connection.close()
 
 
 @dataclass
@@ -109,7 +144,8 @@ class RunResult:
     """Results of each job, sorted by id.
 
     :param stopped_because: a failure of one job that all others would have.
-    :param counts: of jobs by their ending, where so many may be run that none is kept.
+    :param on_event: receives what happens; the jobs are then counted by their ending, and none is
+        kept: there may be no end to them.
     """
 
     jobs: list[IngestedJobJson] = field(default_factory=list)
@@ -117,17 +153,26 @@ class RunResult:
     refused: list[RefusedJob] = field(default_factory=list)
     stopped_because: str | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    on_event: Callable[[SweepEvent], None] | None = None
 
     def add(self, update: JobUpdate) -> None:
+        if self.on_event is not None:
+            self.on_event(event_of(update))
         match update:
             case JobRun():
-                self.jobs.append(update.document)
                 if update.failure is not None and update.failure.concerns_all:
                     self.stopped_because = update.failure.reason
-            case LeftQueuedJson():
+                self._keep(self.jobs, update.document, update.document.status)
+            case LeftQueuedJson() if self.on_event is None:
                 self.left_queued.append(update)
             case RefusedJob():
-                self.refused.append(update)
+                self._keep(self.refused, update, "refused")
+
+    def _keep(self, kept: list[T], item: T, ending: str) -> None:
+        if self.on_event is None:
+            kept.append(item)
+        else:
+            self.counts[ending] += 1
 
 
 def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Config) -> str | None:
@@ -158,12 +203,87 @@ def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RunResult:
 
     A job that was not started stays queued.
     """
-    result, waiting = RunResult(), iter(job_ids)
+    waiting = iter(job_ids)
+    return _run(lambda: next(waiting, None), worker, RunResult())
+
+
+def watch_jobs(
+    partition: str, *, worker: Worker, on_event: Callable[[SweepEvent], None]
+) -> RunResult:
+    """Run jobs as they are queued, and those of workers that are gone.
+
+    It ends when asked to stop, or when one shows that none will succeed.
+    """
+    watch, result = _Watch(partition, worker), RunResult(on_event=on_event)
+    next_job = partial(retry_while_busy, watch.take_next, stop=worker.stop)
+    return _run(next_job, worker, result, poll=_POLL)
+
+
+def _run(
+    next_job: Callable[[], int | TakenJob | None],
+    worker: Worker,
+    result: RunResult,
+    *,
+    poll: float | None = None,
+) -> RunResult:
     drive(
-        lambda: next(waiting, None),
+        next_job,
         worker,
         may_start=lambda _under_way: not worker.stop.is_set() and result.stopped_because is None,
         on_update=result.add,
+        poll=poll,
     )
     result.jobs.sort(key=lambda job: job.review_job_id)
     return result
+
+
+@dataclass
+class _Watch:
+    partition: str
+    worker: Worker
+    _left: set[int] = field(default_factory=set)
+    _forgets_at: float = 0.0
+    _looks_for_orphans_at: float = 0.0
+
+    def take_next(self) -> TakenJob | None:
+        """Take the oldest job that this worker can run; None when there is none now."""
+        if time.monotonic() > self._forgets_at:
+            self._forgets_at = time.monotonic() + _LOOKS_AGAIN_AFTER
+            self._left.clear()
+        taken = self._take_orphan()
+        while taken is None:
+            job_id = None
+            try:
+                queued = self._jobs(JobStatus.QUEUED)
+                if not queued.exists():
+                    return None
+                with transaction.atomic():
+                    # On a server two workers look at two jobs; on SQLite one waits for the other.
+                    mine = queued.select_for_update(skip_locked=True, of=("self",))
+                    job_id = mine.values_list("pk", flat=True).first()
+                    return None if job_id is None else self._take(job_id)
+            except CannotRun:
+                self._left.add(job_id or 0)
+        return taken
+
+    def _take_orphan(self) -> TakenJob | None:
+        if time.monotonic() < self._looks_for_orphans_at:
+            return None
+        for job in self._jobs(JobStatus.RUNNING).exclude(claim_token=""):
+            if may_take_over(job, processes=self.worker.processes):
+                try:
+                    return self._take(job.pk)
+                except CannotRun:
+                    self._left.add(job.pk)
+                except JobNotClaimable:
+                    continue
+        pause = self.worker.beats.length.total_seconds() / _ORPHAN_LOOKS_A_LEASE
+        self._looks_for_orphans_at = time.monotonic() + pause
+        return None
+
+    def _take(self, job_id: int) -> TakenJob:
+        return take_job(job_id, new_lease(self.worker.beats.length), worker=self.worker)
+
+    def _jobs(self, status: JobStatus) -> QuerySet[ReviewJob]:
+        jobs = ReviewJob.objects.reviews().of_partition(self.partition).filter(status=status)
+        return jobs.exclude(pk__in=self._left).order_by("pk")

@@ -12,34 +12,23 @@ import msgspec
 from review.documents.base import from_row, timestamp
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of
+from review.errors import ReviewError
 from review.ingest.ingest import RefusedJob
-from review.ingest.request import JobMoved
 from review.jobs.claim import JobNotClaimable
-from review.jobs.costs import estimate_cost, mean_cost
-from review.jobs.create import create_jobs
-from review.jobs.factory import ALREADY_QUEUED, skipped_json
-from review.jobs.job_documents import CreatedJson, PlannedJobJson
+from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
+from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
-from review.jobs.priced_estimates import priced_estimates
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
-from review.recovery.fail import FailRequest, fail_job
 from review.recovery.recover import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
-from review.runners.outcome import RunnerFailure
-from review.runners.process.table import Processes
 from review.selection.documents import TargetInput
 from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
 from review.store.retry import retry_while_busy
 from review.sweeps.documents import PlanJson, SalvagedJson, SweepJson
-from review.sweeps.feeder import (
-    Feeder,
-    SweepRequest,
-    create_request,
-    sweep_target,
-    without_given_up,
-)
+from review.sweeps.feeder import Feeder, SweepRequest, create_wanted
 from review.sweeps.limits import StopPolicy, StopReason
 from review.sweeps.progress import (
     NOT_STARTED,
@@ -53,7 +42,7 @@ from review.sweeps.progress import (
 )
 from review.sweeps.run_job import Worker
 from review.sweeps.run_jobs import Dispatch, drive
-from review.vocabulary import FailureCode, JobStatus, PairStatus
+from review.vocabulary import JobStatus
 
 
 def sweep(
@@ -61,7 +50,6 @@ def sweep(
     *,
     corpus: Corpus,
     worker: Worker,
-    processes: Processes,
     on_event: OnEvent,
     dispatch: Dispatch = drive,
 ) -> SweepJson:
@@ -83,11 +71,11 @@ def sweep(
         expected = _expected_cost(request, corpus, worker)
     policy = StopPolicy(limits, worker.stop, worker.slots, expected)
     run = _Sweep(worker, policy, on_event, dispatch)
-    run.salvage(orphaned_jobs(processes))
+    run.salvage(orphaned_jobs(worker.processes))
     finish_job_files(config=worker.config)
     targets = _select(corpus, request, run.tally)
     corpus.save()
-    feeder = Feeder(targets, request, worker=worker, processes=processes, tally=run.tally)
+    feeder = Feeder(targets, request, worker=worker, tally=run.tally)
     selected = SweepEvent("selected", {"targets": len(targets), "counts": run.tally.counts})
     on_event(selected, run.tally)
     run.go(feeder)
@@ -105,12 +93,10 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
     began, tally = worker.clock(), Tally()
-    wanted = without_given_up(_select(corpus, request, tally), request, tally)
-    to_create = create_request(wanted, request, actor=worker.actor)
-    created = create_jobs(to_create, config=worker.config, now=began)
+    targets = _select(corpus, request, tally)
+    created = create_wanted(targets, request, worker=worker, tally=tally)
     for item in created.skipped:
         tally.skip(item)
-    tally.add_problems(created.problems)
     answer = _answer(request, tally, worker, began)
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
@@ -147,19 +133,10 @@ class _Sweep:
             policy.end(StopReason.JOBS_NOT_MADE, feeder.error.message)
         # The texts of what was not started will have changed by the next time.
         why = f"not started: the sweep ended: {policy.because or 'nothing may start'}"
-        request = FailRequest(
-            failure=RunnerFailure(FailureCode.INTERRUPTED, why),
-            actor=self.worker.actor,
-            leaving=JobStatus.QUEUED,
-        )
         for job_id in feeder.not_started:
-            try:
-                fail_job(
-                    job_id, request=request, config=self.worker.config, now=self.worker.clock()
-                )
-            except JobMoved:
-                continue  # another parent has taken it
-            self.tally.jobs[NOT_STARTED] += 1
+            # Another parent may have taken it.
+            given_up = self.worker.give_up(job_id, why, leaving=JobStatus.QUEUED)
+            self.tally.jobs[NOT_STARTED] += given_up
 
     def salvage(self, job_ids: Iterable[int]) -> None:
         """Close orphaned jobs; another sweep may be quicker."""
@@ -173,11 +150,13 @@ class _Sweep:
                 config=worker.config,
                 now=worker.clock(),
             )
-            document = retry_while_busy(salvage, stop=worker.stop)
-            if isinstance(document, RefusedJob):
-                event = SweepEvent("not-salvaged", event_of(document).fields)
+            try:
+                document = retry_while_busy(salvage, stop=worker.stop)
+            except ReviewError as refused:
+                fields = event_of(RefusedJob(job_id, refused)).fields
+                event = SweepEvent("not-salvaged", fields)
             else:
-                kept = sum(pair.pair_status == PairStatus.COMPLETED for pair in document.pairs)
+                kept = sum(pair.decision is not None for pair in document.pairs)
                 salvaged = from_row(SalvagedJson, document, pairs_kept=kept)
                 self.tally.salvaged.append(salvaged)
                 event = SweepEvent("salvaged", msgspec.structs.asdict(salvaged))
@@ -206,12 +185,13 @@ class _Sweep:
         gates_folder = self.worker.config.gates_folder
         for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
             gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
-            self.tally.skip(skipped_json(note_path, gate_id, ALREADY_QUEUED, job_id))
+            self.tally.skip(SkippedJson(note_path, gate_id, ALREADY_QUEUED, job_id))
 
 
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:
     selection = select_targets(corpus, request.selection)
-    targets = [sweep_target(target) for target in selection.targets()]
+    # Only what job creation reads: a sweep may keep very many.
+    targets = [from_row(TargetInput, target, reason="") for target in selection.targets()]
     tally.counts, tally.left_out = dict(selection.counts), selection.left_out
     tally.pairs_in_all = len(targets)
     tally.add_problems(problem_json(problem) for problem in selection.problems)

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 
 from review.domain.model_partition import (
     EFFORT_SEPARATOR,
@@ -29,7 +28,7 @@ from review.runners.registry import find_runner, installed_runner
 from review.runners.spec import Access, RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.beats import Beats
-from review.sweeps.executors import prepare_api, prepare_process, prepare_rules
+from review.sweeps.executors import Executor
 from review.sweeps.run_job import RetryPolicy, Worker
 
 
@@ -118,37 +117,24 @@ def build_worker(
     :raises KeyNotSet: the environment has no key for the runner's API.
     """
     resolved = resolve_runner(request, config=config)
-    spec, retry = resolved.spec, request.retry
-    prepare = partial(prepare_rules, linker=linker, config=config)
-    if spec.in_process:
-        retry = replace(retry, runs=1)
-    elif spec.api is not None:
-        if not dry_run:
-            prepare = partial(
-                prepare_api,
-                provider=open_provider(spec.api),
-                provenance=resolved.provenance,
-                timeout=request.timeout,
-                config=config,
-            )
-    else:
-        prepare = partial(
-            prepare_process,
-            spec=spec if dry_run else installed_runner(spec, root=config.root),
-            provenance=resolved.provenance,
-            timeout=request.timeout,
-            linker=linker,
-            config=config,
-        )
+    spec, provider = resolved.spec, None
+    if not dry_run and spec.api is not None:
+        provider = open_provider(spec.api)
+    elif not dry_run:
+        spec = installed_runner(spec, root=config.root)
+    executor = Executor(
+        spec, resolved.provenance, request.timeout, linker=linker, config=config, provider=provider
+    )
+    in_process = spec.in_process
     parent = ProcessTable().me()
     return Worker(
-        prepare=prepare,
-        in_process=spec.in_process,
-        slots=1 if spec.in_process else request.slots,
+        prepare=executor.prepare,
+        in_process=in_process,
+        slots=1 if in_process else request.slots,
         actor=request.actor or f"sweep:{parent.host}:{parent.pid}",
         parent=parent,
         provenance=resolved.provenance,
-        retry=retry,
+        retry=replace(request.retry, runs=1) if in_process else request.retry,
         config=config,
         clock=clock,
         stop=stop,

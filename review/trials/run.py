@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from review.domain.applicability import NoteKind
 from review.domain.grouping import Group, group_targets
 from review.jobs.factory import JobFactory
-from review.knowledge_base import Corpus, Gate, GateCase
+from review.knowledge_base import Corpus, DraftPair, Gate, NoteText
 from review.models import batched
-from review.selection.note_cache import CachedNote, DraftPair
 from review.settings.config import Config
 from review.trials.results import read_gate_results
 from review.vocabulary import Grouping, JobPurpose
@@ -46,27 +44,16 @@ def create_trials(
     rounds: list[list[DraftPair]] = [[] for _ in range(request.repeat)]
     for gate in results:
         for result in gate.results:
-            pair = DraftPair(_note(result.case), gate.gate)
+            case = result.case
+            pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate.gate)
             for number in range(len(result.decisions + result.open_job_ids), request.repeat):
                 rounds[number].append(pair)
     for groups in batched(_groups(rounds, request.batch_size), _JOBS_PER_TRANSACTION):
-        job_ids.update(factory.create(groups, purpose=JobPurpose.TRIAL).job_ids)
+        made, _skipped = factory.create(groups, purpose=JobPurpose.TRIAL)
+        job_ids.update(made)
     return sorted(job_ids)
 
 
 def _groups(rounds: Sequence[Sequence[DraftPair]], size: int) -> Iterator[Group[DraftPair]]:
     for pairs in rounds:
-        yield from group_targets(
-            pairs,
-            grouping=Grouping.GATE,
-            batch_size=size,
-            note_of=lambda pair: pair.note.path,
-            gate_of=lambda pair: pair.gate.path,
-            lens_of=lambda pair: pair.gate.lens,
-        )
-
-
-def _note(case: GateCase) -> CachedNote:
-    kind = NoteKind("", frozenset(), readable=True)
-    size = len(case.text.encode())
-    return CachedNote(case.note_path, case.text, case.sha256, size, kind, ())
+        yield from group_targets(pairs, grouping=Grouping.GATE, batch_size=size)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -17,53 +16,40 @@ import review
 from review import settings, store
 from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
 from review.errors import ReviewError, TryAgain
-from review.knowledge_base import Corpus, NoteFacts
+from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
-from review.models import (
-    CurrentAcceptance,
-    FileSnapshot,
-    ReviewPair,
-    ReviewStore,
-    batched,
-)
+from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
 from review.settings.config import Config
+from review.store.sqlite.file import integrity_faults
 from review.upkeep.checks import BusyCheck, CheckResult, CheckState, check_faults
 from review.upkeep.invariants import (
     CURRENT_INVARIANTS,
     PAIR_INVARIANTS,
     UNAPPLIED_EVENTS,
     UNFOUNDED_ACCEPTANCES,
+    all_invariants,
     altered_snapshots,
     broken_invariants,
-    invariant_names,
 )
-from review.upkeep.job_files_checks import check_folders, check_prompts, check_result_files
+from review.upkeep.job_files import (
+    Pruning,
+    check_folders,
+    check_prompts,
+    check_result_files,
+    prune_job_files,
+)
 from review.upkeep.open_store import open_store
-from review.upkeep.prune import Pruning, prune_job_files
 
 _STEPS_BETWEEN_SIGNALS = 100_000  # of SQLite's virtual machine
-_Checking: TypeAlias = Callable[[], Iterable[CheckResult]]
+_Check: TypeAlias = Callable[[], CheckResult | Iterable[CheckResult]]
 
 
-@dataclass(frozen=True)
-class Examination:
-    """The checks of a doctor run, and the repairs it makes.
+def examine(*, thorough: bool, repair: bool, pruning: Pruning | None) -> Iterator[CheckResult]:
+    """Yield each check as it is done. A missing store is never made.
 
     :param thorough: also check every invariant in the database.
     :param repair: rebuild what can be derived from the store.
     """
-
-    thorough: bool = False
-    repair: bool = False
-    pruning: Pruning | None = None
-
-    @property
-    def writes(self) -> bool:
-        return self.repair or (self.pruning is not None and self.pruning.remove)
-
-
-def examine(wanted: Examination) -> Iterator[CheckResult]:
-    """Yield each check as it is done. A missing store is never made."""
     yield check_bytecode()
     try:
         config = settings.current()
@@ -73,63 +59,60 @@ def examine(wanted: Examination) -> Iterator[CheckResult]:
     # A URL may hold a password.
     place = config.database if config.uses_sqlite else "on a server"
     yield CheckResult("configuration", CheckState.OK, f"root {config.root}, store {place}")
-    opened = _open(write=wanted.writes)
-    yield opened
-    if opened.state is not CheckState.OK:
-        yield CheckResult("store-content", CheckState.SKIPPED, "the store cannot be used")
-    else:
-        yield from _look_at_store(config, wanted)
-    yield check_notes(config)
-    yield check_file_index(config, repair=wanted.repair)
-
-
-def _open(*, write: bool) -> CheckResult:
     try:
-        open_store(write=write, make=False)
+        removes = pruning is not None and pruning.remove
+        open_store(write=repair or removes, make=False)
         store_id = ReviewStore.objects.identity()
     except (ReviewError, DatabaseError) as error:
-        return _failed("store", error)
-    return CheckResult("store", CheckState.OK, f"of this version, id {store_id}")
+        yield _failed("store", error)
+        yield CheckResult("store-content", CheckState.SKIPPED, "the store cannot be used")
+    else:
+        yield CheckResult("store", CheckState.OK, f"of this version, id {store_id}")
+        checks = _checks_of_store(config, thorough=thorough, repair=repair)
+        if pruning is not None:
+            checks["prunable"] = lambda: prune_job_files(config, pruning)
+        yield from _look_at_store(checks)
+    yield check_notes(config)
+    yield check_file_index(config, repair=repair)
 
 
-def _look_at_store(config: Config, wanted: Examination) -> Iterator[CheckResult]:
+def _look_at_store(checks: Mapping[str, _Check]) -> Iterator[CheckResult]:
     """Yield the checks of the store; stop when it is busy or its server away: each would wait as long."""
     if connection.vendor == "sqlite":
         # Python handles Ctrl-C only in code of its own, not during a statement of SQLite.
         connection.connection.set_progress_handler(lambda: 0, _STEPS_BETWEEN_SIGNALS)
-    for name, checks in _checks_of_store(config, wanted):
+    for name, check in checks.items():
         try:
-            yield from checks()
+            found = check()
+            yield from [found] if isinstance(found, CheckResult) else found
         except DatabaseError as error:
             if str(error) == "interrupted":
                 raise KeyboardInterrupt from error
-            check = _failed(name, error)
-            if isinstance(check, BusyCheck):
-                yield replace(check, state=CheckState.SKIPPED)
+            failed = _failed(name, error)
+            if isinstance(failed, BusyCheck):
+                yield replace(failed, state=CheckState.SKIPPED)
                 return
-            yield check
+            yield failed
 
 
-def _checks_of_store(config: Config, wanted: Examination) -> Iterator[tuple[str, _Checking]]:
-    yield "integrity", lambda: [_check_integrity()]
-    if not wanted.thorough:
-        yield "pairs", lambda: [_check_pairs()]
-        yield "snapshots", lambda: [_check_snapshots()]
-    yield "current-acceptances", lambda: [_check_acceptances(repair=wanted.repair)]
-    yield "queue", lambda: [check_queue(repair=wanted.repair)]
-    if wanted.thorough:
-        yield "invariants", _check_invariants
-    yield "prompts", lambda: [check_prompts(config, repair=wanted.repair)]
-    yield "job-files", lambda: [check_result_files(config, repair=wanted.repair)]
-    yield "job-folders", lambda: [check_folders(config)]
-    pruning = wanted.pruning
-    if pruning is not None:
-        yield "prunable", lambda: [prune_job_files(config, pruning)]
+def _checks_of_store(config: Config, *, thorough: bool, repair: bool) -> dict[str, _Check]:
+    quick: dict[str, _Check] = {"pairs": _check_pairs, "snapshots": _check_snapshots}
+    every: dict[str, _Check] = {"invariants": _check_invariants}
+    return {
+        "integrity": _check_integrity,
+        **({} if thorough else quick),
+        "current-acceptances": lambda: _check_acceptances(repair=repair),
+        "queue": lambda: check_queue(repair=repair),
+        **(every if thorough else {}),
+        "prompts": lambda: check_prompts(config, repair=repair),
+        "job-files": lambda: check_result_files(config, repair=repair),
+        "job-folders": lambda: check_folders(config),
+    }
 
 
 def _check_invariants() -> Iterable[CheckResult]:
     message = (
-        f"all {len(invariant_names())} hold; kept texts of notes and gates, and kept outputs, have"
+        f"all {len(all_invariants())} hold; kept texts of notes and gates, and kept outputs, have"
         " their digests"
     )
     return broken_invariants() or [CheckResult("invariants", CheckState.OK, message)]
@@ -149,36 +132,21 @@ def _check_integrity() -> CheckResult:
     if connection.vendor != "sqlite":
         return CheckResult("integrity", CheckState.OK, f"left to {connection.display_name}")
     with connection.cursor() as cursor:
-        lines = cursor.execute("PRAGMA integrity_check(100)").fetchall()
-        faults = [line for (line,) in lines if line != "ok"]
-        faults += [
-            f"{table} row {row_id} refers to a row of {parent} that is not there"
-            for table, row_id, parent, _number in cursor.execute("PRAGMA foreign_key_check")
-        ]
-    return check_faults(
-        "integrity",
-        faults,
-        fine="pages, indexes and references hold",
-        wrong="faults in the database file; move it away and restore a copy",
-    )
+        faults = integrity_faults(cursor.execute, most=100)
+    fine = "pages, indexes and references hold"
+    wrong = "faults in the database file; move it away and restore a copy"
+    return check_faults("integrity", faults, fine=fine, wrong=wrong)
 
 
 def _check_pairs() -> CheckResult:
-    return check_faults(
-        "pairs",
-        chain.from_iterable(rule.lines() for rule in PAIR_INVARIANTS),
-        fine=f"{ReviewPair.objects.count()} pairs agree with their jobs and texts",
-        wrong="pairs or jobs are off",
-    )
+    faults = chain.from_iterable(rule.lines() for rule in PAIR_INVARIANTS)
+    fine = f"{ReviewPair.objects.count()} pairs agree with their jobs and texts"
+    return check_faults("pairs", faults, fine=fine, wrong="pairs or jobs are off")
 
 
 def _check_snapshots() -> CheckResult:
-    return check_faults(
-        "snapshots",
-        altered_snapshots(),
-        fine=f"{FileSnapshot.objects.count()} texts have their digests",
-        wrong="texts were altered",
-    )
+    fine = f"{FileSnapshot.objects.count()} texts have their digests"
+    return check_faults("snapshots", altered_snapshots(), fine=fine, wrong="texts were altered")
 
 
 def _check_acceptances(*, repair: bool) -> CheckResult:
@@ -210,12 +178,11 @@ def rebuild_acceptances() -> int:
 
 def check_queue(*, repair: bool) -> CheckResult:
     """Compare the queue's projection with what it derives from; `repair` makes what differs again."""
-    faults = []
+    faults: list[str] = []
     for notes in notes_off_the_queue():
-        for note_id in notes:
-            faults.append(
-                f"note {note_id}: its rows in the queue differ from its current acceptances"
-            )
+        faults += [
+            f"note {it}: its rows in the queue differ from its current acceptances" for it in notes
+        ]
         if notes and repair:
             with transaction.atomic():
                 ReviewStore.objects.move_acceptances()
@@ -264,34 +231,27 @@ def check_notes(config: Config) -> CheckResult:
 
 def check_file_index(config: Config, *, repair: bool) -> CheckResult:
     """Compare what the file index holds of each note with the file."""
-    path = config.index_path
+    name, path = "file-index", config.index_path
     if not path.exists():
-        return CheckResult("file-index", CheckState.OK, "none yet; the next command makes it")
-    number, wrong = _misremembered(config)
-    # Who edits a note between the two readings is no fault: that is over at the next look.
+        return CheckResult(name, CheckState.OK, "none yet; the next command makes it")
+    read, remembered = _facts(config, use_cache=False), _facts(config, use_cache=True)
+    wrong = {note for note, _facts in read ^ remembered}
     if wrong:
-        wrong &= _misremembered(config)[1]
+        # Who edits a note between the two readings is no fault: that is over at the next look.
+        again = _facts(config, use_cache=False) ^ _facts(config, use_cache=True)
+        wrong &= {note for note, _facts in again}
     if wrong and repair:
         path.unlink(missing_ok=True)
-        return CheckResult(
-            "file-index", CheckState.REPAIRED, f"{path} was removed; it is made again"
-        )
+        return CheckResult(name, CheckState.REPAIRED, f"{path} was removed; it is made again")
     return check_faults(
-        "file-index",
-        (f"{name} was changed in a way that no stat shows" for name in sorted(wrong)),
-        fine=f"{number} notes are remembered as they are",
+        name,
+        (f"{note} was changed in a way that no stat shows" for note in sorted(wrong)),
+        fine=f"{len(read)} notes are remembered as they are",
         wrong=f"notes are remembered wrong: the stat of this file system cannot be trusted; use"
         f" --no-cache, and --repair to remove {path}",
     )
 
 
-def _misremembered(config: Config) -> tuple[int, set[str]]:
-    """Return the number of notes, and those of which the index and the file differ."""
-    read = {note.path: _facts(note) for note in Corpus(config, use_cache=False).notes().notes}
-    remembered = {note.path: _facts(note) for note in Corpus(config).notes().notes}
-    names = read.keys() | remembered.keys()
-    return len(names), {name for name in names if read.get(name) != remembered.get(name)}
-
-
-def _facts(note: NoteFacts) -> tuple[object, ...]:
-    return (note.sha256, note.status, note.kind, note.problems)
+def _facts(config: Config, *, use_cache: bool) -> set[tuple[str, object]]:
+    notes = Corpus(config, use_cache=use_cache).notes().notes
+    return {(note.path, (note.sha256, note.status, note.kind, note.problems)) for note in notes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from string import Formatter
 from typing import Any
@@ -30,8 +30,6 @@ from review.vocabulary import (
     PairStatus,
 )
 
-_ROWS_AT_ONCE = 1000
-_TEXTS_AT_ONCE = 20
 _KEY = {name: OuterRef(name) for name in ("model_partition_id", "note_id", "gate_id")}
 _TEXTS = {name: OuterRef(name) for name in ("note_snapshot_id", "gate_snapshot_id")}
 
@@ -52,11 +50,11 @@ class Invariant:
     violations: QuerySet[Any]
     text: str
 
-    def lines(self, using: str = "default") -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """A line for each row that breaks it, in the order of their keys."""
         fields = [field for _text, field, *_format in Formatter().parse(self.text) if field]
-        rows = self.violations.using(using).order_by("pk").values(*fields)
-        return (self.text.format(**row) for row in rows.iterator(chunk_size=_ROWS_AT_ONCE))
+        rows = self.violations.order_by("pk").values(*fields)
+        return (self.text.format(**row) for row in rows.iterator(chunk_size=1000))
 
 
 PAIR_INVARIANTS = (
@@ -194,51 +192,46 @@ _HISTORY_INVARIANTS = (
         "acceptance {id} pins other text than {previous}, which was read later",
     ),
 )
-INVARIANTS = (*PAIR_INVARIANTS, *_HISTORY_INVARIANTS, *CURRENT_INVARIANTS)
 
 
-def altered_snapshots(using: str = "default") -> Iterator[str]:
+def altered_snapshots() -> Iterator[str]:
     """A line for each kept text that has another digest or size than is kept with it."""
-    rows = FileSnapshot.objects.using(using).order_by("pk")
+    rows = FileSnapshot.objects.order_by("pk")
     columns = ("pk", "path__path", "content_sha256", "byte_size", "text")
-    for key, path, sha256, size, text in rows.values_list(*columns).iterator(_TEXTS_AT_ONCE):
+    for key, path, sha256, size, text in rows.values_list(*columns).iterator(chunk_size=20):
         data = text.encode()
         if sha256_hex(data) != sha256 or len(data) != size:
             yield f"snapshot {key} of {path} is not the text it was taken of ({sha256})"
 
 
-def altered_outputs(using: str = "default") -> Iterator[str]:
+def altered_outputs() -> Iterator[str]:
     """A line for each raw output that has another digest than is kept with it."""
-    rows = JobOutput.objects.using(using).order_by("pk")
-    for key, sha256, raw in rows.values_list("pk", "content_sha256", "raw").iterator(1):
+    rows = JobOutput.objects.order_by("pk").values_list("pk", "content_sha256", "raw")
+    for key, sha256, raw in rows.iterator(chunk_size=1):
         if sha256_hex(bytes(raw)) != sha256:
             yield f"output {key} has not the digest {sha256}"
 
 
-def broken_invariants(*, using: str = "default") -> tuple[CheckResult, ...]:
+def all_invariants() -> dict[str, Callable[[], Iterator[str]]]:
+    """By its name, each rule: a line for each row that breaks it."""
+    rules = (*PAIR_INVARIANTS, *_HISTORY_INVARIANTS, *CURRENT_INVARIANTS)
+    return {rule.name: rule.lines for rule in rules} | {
+        "snapshots-have-their-digests": altered_snapshots,
+        "raw-outputs-have-their-digests": altered_outputs,
+    }
+
+
+def broken_invariants() -> tuple[CheckResult, ...]:
     """A check for each invariant that does not hold; none in a sound store.
 
-    It reads and never writes. Each statement reads a snapshot of its own: call it while nothing
-    writes, or in a transaction that reads a snapshot.
+    Each statement reads a snapshot of its own: call it while nothing writes.
     """
-    asked = ((name, list(lines)) for name, lines in _questions(using).items())
+    broken = (
+        (name, faults) for name, lines in all_invariants().items() if (faults := list(lines()))
+    )
     return tuple(
         check_faults(
             name, faults, fine="", wrong="row breaks it" if len(faults) == 1 else "rows break it"
         )
-        for name, faults in asked
-        if faults
+        for name, faults in broken
     )
-
-
-def invariant_names() -> tuple[str, ...]:
-    """The names of what `broken_invariants` asks, in its order."""
-    return tuple(_questions("default"))
-
-
-def _questions(using: str) -> dict[str, Iterable[str]]:
-    asked: dict[str, Iterable[str]] = {item.name: item.lines(using) for item in INVARIANTS}
-    return asked | {
-        "snapshots-have-their-digests": altered_snapshots(using),
-        "raw-outputs-have-their-digests": altered_outputs(using),
-    }

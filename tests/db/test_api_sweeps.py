@@ -11,7 +11,6 @@ import pytest
 
 from review.knowledge_base import Corpus
 from review.models import Finding, ReviewJob, ReviewPair
-from review.runners.process.table import ProcessTable
 from review.selection.select import SelectionRequest
 from review.settings import current
 from review.sweeps.feeder import SweepRequest
@@ -62,7 +61,6 @@ def sweeping(root, **limits):
         request,
         corpus=corpus,
         worker=replace(worker, in_process=True),
-        processes=ProcessTable(),
         on_event=lambda event, tally: None,
     )
 

@@ -20,7 +20,7 @@ from review.job_files import (
     ArtifactStore,
     ForeignJobFolder,
     OutputNotReadable,
-    job_paths,
+    job_folder,
     result_name,
 )
 from review.job_files.storage import LocalFolder
@@ -70,20 +70,15 @@ def read(store: ArtifactStore, path: str) -> bytes | None:
     return store.read_output(f"kb/reports/bundle-reviews/{path}")
 
 
-class TestJobPaths:
-    def test_are_root_relative_below_the_root(self, config):
-        paths = job_paths(config, 7)
+class TestJobFolder:
+    def test_is_root_relative_below_the_root(self, config):
+        assert job_folder(config, 7) == "kb/reports/bundle-reviews/review-job-7"
 
-        assert paths.prompt == "kb/reports/bundle-reviews/review-job-7/prompt.md"
-        assert paths.bundle_output == "kb/reports/bundle-reviews/review-job-7/bundle-output.md"
-        assert paths.manifest == "kb/reports/bundle-reviews/review-job-7/MANIFEST.json"
-
-    def test_are_absolute_elsewhere(self, tmp_path, config):
+    def test_is_absolute_elsewhere(self, tmp_path, config):
         elsewhere = tmp_path.parent / "elsewhere"
+        config = make_config(config.root, artifacts=elsewhere)
 
-        paths = job_paths(make_config(config.root, artifacts=elsewhere), 7)
-
-        assert paths.prompt == f"{elsewhere}/review-job-7/prompt.md"
+        assert job_folder(config, 7) == f"{elsewhere}/review-job-7"
 
 
 class TestResultName:
@@ -225,15 +220,15 @@ class TestWrite:
     def test_replaces_an_older_file(self, store):
         path = "kb/reports/bundle-reviews/review-job-7/pair-1-a.md"
 
-        store.write_text(path, "first\r\n")
-        store.write_text(path, "second")
+        store.write_bytes(path, b"first\r\n")
+        store.write_bytes(path, b"second")
 
         assert store.read_output(path) == b"second"
 
     def test_leaves_the_older_file_whole_when_the_disk_is_full(self, config, monkeypatch):
         store = ArtifactStore(config)
         path = "kb/reports/bundle-reviews/review-job-7/pair-1-a.md"
-        store.write_text(path, "first")
+        store.write_bytes(path, b"first")
 
         def full(path: Path, pieces: list[bytes], *, mode: int) -> None:
             path.write_bytes(pieces[0][:1])
@@ -242,7 +237,7 @@ class TestWrite:
         monkeypatch.setattr("review.private_files.write_new", full)
 
         with pytest.raises(ArtifactNotWritten, match="No space left"):
-            store.write_text(path, "second")
+            store.write_bytes(path, b"second")
         assert store.read_output(path) == b"first"
         assert names_in(config.artifacts / "review-job-7") == ["pair-1-a.md"]
 
@@ -252,7 +247,7 @@ class TestWrite:
         folder = config.artifacts / "review-job-7"
         (folder / "pair-1-a.md").mkdir(parents=True)
 
-        store.write_text("kb/reports/bundle-reviews/review-job-7/pair-1-a.md", "text")
+        store.write_bytes("kb/reports/bundle-reviews/review-job-7/pair-1-a.md", b"text")
 
         assert (folder / "pair-1-a.md").read_text() == "text"
         assert (folder / "pair-1-a.md.aside-1").is_dir()
@@ -265,7 +260,7 @@ class TestWrite:
         folder.mkdir(parents=True)
         (folder / "pair-1-a.md").symlink_to(target)
 
-        store.write_text("kb/reports/bundle-reviews/review-job-7/pair-1-a.md", "text")
+        store.write_bytes("kb/reports/bundle-reviews/review-job-7/pair-1-a.md", b"text")
 
         assert target.read_text() == "precious"
         assert not (folder / "pair-1-a.md").is_symlink()
@@ -273,15 +268,9 @@ class TestWrite:
     def test_follows_a_row_s_path_outside_the_folder_of_today(self, config, tmp_path):
         path = tmp_path / "earlier" / "review-job-7" / "MANIFEST.json"
 
-        ArtifactStore(config).write_text(str(path), "{}")
+        ArtifactStore(config).write_bytes(str(path), b"{}")
 
         assert path.read_text() == "{}"
-        assert ArtifactStore(config).exists(str(path))
-
-    def test_takes_text_with_a_lone_surrogate(self, store):
-        store.write_text("kb/reports/bundle-reviews/review-job-7/r.md", "a\ud800b")
-
-        assert read(store, "review-job-7/r.md") == b"a?b"
 
 
 class TestReadOutput:
@@ -392,4 +381,4 @@ class TestKeepInput:
         store.keep_input(self.PATH, b"review")
         store.keep_input(self.PATH, b"review")
 
-        assert not store.exists(f"{self.PATH}.aside-1")
+        assert store.read_output(f"{self.PATH}.aside-1") is None

@@ -20,7 +20,7 @@ from review.ingest.ingest import Ingested, RefusedJob, ingest_job, ingest_jobs
 from review.ingest.request import IngestRequest
 from review.jobs.claim import ClaimRequest, claim
 from review.models import Acceptance, JobEvent, Provenance, ReviewJob
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import fail_job
 from review.runners.outcome import RunnerFailure
 from review.upkeep.invariants import broken_invariants
 from review.vocabulary import FailureCode, JobStatus
@@ -126,8 +126,7 @@ def lay_job(history: History, job: Any, now: Any) -> None:
     elif dice.random() < 0.15:
         leaving = JobStatus(ReviewJob.objects.get(pk=job_id).status)
         failure = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
-        fail_request = FailRequest(failure=failure, actor="agent:c", leaving=leaving)
-        fail_job(job_id, request=fail_request, config=config, now=now)
+        fail_job(job_id, failure, actor="agent:c", leaving=leaving, config=config, now=now)
     if dice.random() < 0.95:
         output = some_output(history, job, whole=0.7)
         if dice.random() < 0.3:

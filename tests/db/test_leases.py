@@ -13,10 +13,10 @@ from review.errors import ReviewError
 from review.jobs.claim import JobNotClaimable
 from review.jobs.leases import LeaseLost, forgotten_jobs, new_lease
 from review.models import DatabaseClock, Provenance, ReviewJob
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.sweeps.beats import Beats
-from review.sweeps.run_job import RetryPolicy, Worker, run_job, run_taken, take_job
+from review.sweeps.run_job import RetryPolicy, Worker, run_job, take_job
 from review.vocabulary import FailureCode, JobNote
 from tests.builders import NOW, PARTITION, make_config
 from tests.helpers.held_worker import FakeExecutor, passes
@@ -81,7 +81,7 @@ class TestAnotherHost:
         with pytest.raises(
             LeaseLost, match=f"lease of job {job_id} ran out: it is taken over by sweep:b:1"
         ):
-            run_taken(taken, worker=late, on_update=lambda _update: None)
+            run_job(taken, worker=late, on_update=lambda _update: None)
 
         job = ReviewJob.objects.get(pk=job_id)
         assert (done.document.status, job.claimed_by, job.leased_until) == (
@@ -114,8 +114,9 @@ class TestAnotherHost:
         failed = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
 
         with pytest.raises(ReviewError, match="moved by another process"):
-            fail_job(job_id, request=FailRequest(failed, "sweep:a:1", lease=lease),
-                     config=make_config(root), now=NOW)  # fmt: skip
+            move_to_failed(
+                ReviewJob.objects.get(pk=job_id), failed, actor="sweep:a:1", lease=lease, now=NOW
+            )
 
 
 class TestTheSameHost:

@@ -10,7 +10,7 @@ import pytest
 from review.ingest.ingest import ingest_job
 from review.ingest.request import IngestRequest
 from review.job_files import ArtifactStore
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import fail_job
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import NOW, make_config, make_gate, make_jobs, make_output, make_root
@@ -38,7 +38,7 @@ def ingest(root, job, *, only=(), now=LATER):
 @pytest.fixture
 def overtaken(root, job, monkeypatch):
     """Another process completes the job when the first file of this one is about to be written."""
-    write, seen = ArtifactStore.write_text, []
+    write, seen = ArtifactStore.write_bytes, []
 
     def write_later(files, path, text):
         seen.append(path)
@@ -46,7 +46,7 @@ def overtaken(root, job, monkeypatch):
             ingest(root, job, now=LATER + timedelta(seconds=1))
         write(files, path, text)
 
-    monkeypatch.setattr(ArtifactStore, "write_text", write_later)
+    monkeypatch.setattr(ArtifactStore, "write_bytes", write_later)
 
 
 @pytest.mark.usefixtures("overtaken")
@@ -60,9 +60,11 @@ class TestTwoProcesses:
 
     def test_a_failure_that_writes_late_likewise(self, root, job):
         failure = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
-        request = FailRequest(failure=failure, actor="agent:test", leaving=JobStatus.QUEUED)
+        queued, config = JobStatus.QUEUED, make_config(root)
 
-        fail_job(job.review_job_id, request=request, config=make_config(root), now=LATER)
+        fail_job(
+            job.review_job_id, failure, actor="agent:t", leaving=queued, config=config, now=LATER
+        )
 
         manifest = json.loads((root / job.manifest_path).read_text())
         assert manifest["status"] == "completed"

@@ -38,17 +38,11 @@ class TestOpenDatabase:
         with pytest.raises(StoreOlder, match="9998_next"):
             store.ensure_store(write=False)
 
-    def test_is_left_to_migrate_when_older(self, monkeypatch):
-        known = store.opening.known_migrations() | {"9998_next"}
-        monkeypatch.setattr(opening, "known_migrations", lambda: known)
-
-        store.prepare_migration()
-
-    def test_is_not_migrated_when_newer(self, monkeypatch):
+    def test_is_refused_when_newer(self, monkeypatch):
         monkeypatch.setattr(opening, "known_migrations", lambda: frozenset({"0001_initial"}))
 
         with pytest.raises(StoreNewer):
-            store.prepare_migration()
+            store.ensure_store(write=True)
 
     def test_that_holds_something_else_is_refused(self, monkeypatch):
         monkeypatch.setattr(opening, "applied_migrations", lambda **_kw: frozenset())

@@ -17,7 +17,7 @@ import pytest
 from django.db import OperationalError
 from django.db.transaction import TransactionManagementError
 
-from review.store import creation
+from review.store import opening
 from review.store.sqlite.file import APPLICATION_ID
 from tests.helpers.opening import look, start
 
@@ -115,10 +115,10 @@ class TestMissingFile:
         def fails(*_arguments):
             raise after
 
-        monkeypatch.setattr(creation.MigrationExecutor, "migrate", fails)
+        monkeypatch.setattr("django.db.migrations.executor.MigrationExecutor.migrate", fails)
 
         with pytest.raises(OperationalError, match="disk I/O error"):
-            creation._migrate("default")
+            opening._migrate("default")
 
     def test_does_not_play_the_log_of_a_store_that_is_gone(self, root, file, made):
         copy(made, file)

@@ -13,7 +13,7 @@ from review.knowledge_base import Corpus
 from review.models import JobOutput, Provenance, ReviewJob, ReviewPair
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.runners.registry import BUILT_IN
-from review.sweeps.executors import prepare_process
+from review.sweeps.executors import Executor
 from review.sweeps.run_job import RetryPolicy
 from review.vocabulary import FailureCode, Grouping, JobStatus
 from tests.builders import (
@@ -236,17 +236,16 @@ class TestProcess:
     ):
         config = make_config(root)
         make_jobs(root, ("a.md", "prose/x"))
-        execution = prepare_process(
-            ReviewJob.objects.get(),
-            spec=BUILT_IN["claude-code"],
-            provenance=Provenance("claude-code", PARTITION),
-            timeout=timedelta(minutes=1),
+        execution = Executor(
+            BUILT_IN["claude-code"],
+            Provenance("claude-code", PARTITION),
+            timedelta(minutes=1),
             linker=Corpus(config).linker,
             config=config,
-        )
+        ).prepare(ReviewJob.objects.get())
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
 
-        failure = execution(1, threading.Event()).failure
+        failure = execution(threading.Event()).failure
 
         assert failure.concerns_all
 

@@ -21,7 +21,7 @@ from review import store
 from review.models import ModelPartition
 from review.store.sqlite import file as sqlite_file
 writable = False
-sqlite_file._writable = lambda path: writable
+sqlite_file.is_writable = lambda path: writable
 path = connection.settings_dict["NAME"]
 store.ensure_store(write=False)
 seen = {"at first": ModelPartition.objects.count()}

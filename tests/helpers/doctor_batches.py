@@ -7,8 +7,7 @@ from django.db import models
 from review.ingest.ingest import ingest_job
 from review.ingest.request import IngestRequest
 from review.models import JobOutput, ReviewPair
-from review.upkeep import job_files_checks as job_file_checks
-from review.upkeep import prune as pruning
+from review.upkeep import job_files
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 from tests.helpers.doctoring import examine
 from tests.helpers.reviewed import WARN
@@ -20,10 +19,7 @@ FAULTY = (1, 5, 7)
 FAULTY_PAIRS = (1, 8, 14)
 OF_PAIRS = ((1, "x"), (4, "y"), (7, "y"))
 BATCH = 3
-BATCHES = (
-    (job_file_checks, "_JOBS_AT_ONCE"),
-    (pruning, "_AT_ONCE"),
-)
+BATCHES = ((job_files, "_JOBS_AT_ONCE"),)
 GATES = ("prose/x", "prose/y")
 
 

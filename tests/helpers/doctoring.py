@@ -9,7 +9,7 @@ from typing import Any
 
 from review.domain.applicability import NoteKind
 from review.knowledge_base.index import FileIndex, NoteRow
-from review.knowledge_base.reader import signature_of
+from review.knowledge_base.reader import StatSignature
 from tests.helpers.commands import run
 
 NO_KIND = NoteKind("", frozenset(), readable=True)
@@ -32,6 +32,6 @@ def forge_index(root: Path, path: str) -> None:
         root / "kb/reports/review-store.index", root=os.path.realpath(root), clock_ns=time.time_ns
     )
     kind = index.kind_number(NO_KIND)
-    signature = signature_of((root / path).stat())
-    index.remember_note(path, NoteRow(signature, "0" * 64, "", kind, ()))
+    signature = StatSignature.of((root / path).stat())
+    index.keep(index.notes, path, NoteRow(signature, "0" * 64, "", kind, ()))
     index.save()

@@ -15,7 +15,7 @@ from review.protocol.prompt import PromptGate, PromptNote, PromptRequest, render
 from review.protocol.sentinels import ExpectedPair
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import find_runner, installed_runner
-from review.runners.run import RunRequest, run_edit, run_review
+from review.runners.run import RunRequest, run_cli
 from review.settings.config import Config
 from review.settings.file import RunnerOutput, RunnerSettings
 
@@ -88,8 +88,7 @@ class Fake:
         """Run it in folders below `folder`."""
         request = self.request(folder, **changes)
         begun = time.monotonic()
-        run = run_edit if self.edits else run_review
-        outcome = run(request, stop=self.stop)
+        outcome = run_cli(request, stop=self.stop)
         return Ran(outcome, request.files, request.scratch, time.monotonic() - begun)
 
     def request(self, folder: Path, **changes: object) -> RunRequest:
@@ -107,6 +106,7 @@ class Fake:
             "output": OUTPUT,
             "timeout": self.timeout,
             "environ": environ,
+            "edits": self.edits,
             **changes,
         }
         return RunRequest(**values)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from datetime import timedelta
 from review.domain.processes import Parent
 from review.knowledge_base import Corpus
 from review.models import Provenance
-from review.recovery.fail import FailRequest, fail_job
+from review.recovery.fail import fail_job
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.selection.select import SelectionRequest
 from review.sweeps.feeder import SweepRequest
@@ -47,7 +47,7 @@ class FakeExecutor:
         return (self.answers.pop(0) if self.answers else passes)(job_id)
 
     def prepare(self, job):
-        return lambda number, stop: self.run(job.pk)
+        return lambda stop: self.run(job.pk)
 
 
 def passes(job_id):
@@ -104,6 +104,7 @@ class Sweeper:
             config=config,
             clock=ticking(),
             stop=self.stop,
+            processes=self.processes,
         )
         request = SweepRequest(
             selection=SelectionRequest(all_gates=True, model_partition=PARTITION, mode=mode),
@@ -114,7 +115,6 @@ class Sweeper:
             request,
             corpus=Corpus(config),
             worker=worker,
-            processes=self.processes,
             on_event=self.listener,
         )
 
@@ -126,9 +126,7 @@ def ticking():
 
 
 def fail(root, job_id, *, leaving):
-    request = FailRequest(
-        failure=RunnerFailure(FailureCode.RUNNER_ERROR, "it broke"),
-        actor="agent:x",
-        leaving=leaving,
+    failure = RunnerFailure(FailureCode.RUNNER_ERROR, "it broke")
+    return fail_job(
+        job_id, failure, actor="agent:x", leaving=leaving, config=make_config(root), now=NOW
     )
-    return fail_job(job_id, request=request, config=make_config(root), now=NOW)

@@ -8,6 +8,8 @@ from typing import Any
 
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson
+from review.jobs.selection_input import read_selection
+from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.vocabulary import FailureCode, Grouping, JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_root
@@ -26,16 +28,19 @@ def planning_root(folder: Path) -> Path:
 
 def create(root: Path, selection: bytes, **overrides: Any) -> CreatedJson:
     """Create jobs; `overrides` are fields of `CreateRequest`, `force` and `config`."""
+    config = overrides.pop("config", None) or make_config(root)
+    catalog = Corpus(config).gates
+    partition, targets = read_selection(
+        selection, source="the test", config=config, catalog=catalog
+    )
     fields: dict[str, Any] = {
-        "selection": selection,
-        "source": "the test",
+        "model_partition": partition,
         "grouping": Grouping.NOTE,
         "actor": "human:test",
     }
-    config = overrides.pop("config", None) or make_config(root)
     if overrides.pop("force", False):
         fields["omit"] = frozenset()
-    return create_jobs(CreateRequest(**fields | overrides), config=config, now=NOW)
+    return create_jobs(targets, CreateRequest(**fields | overrides), config=config, now=NOW)
 
 
 def reasons(result: CreatedJson) -> list[tuple[str, str, str]]:

@@ -12,10 +12,10 @@ from pathlib import Path
 POINTS = {
     "among-invariants": ("review.upkeep.invariants", "Invariant.lines", 7),
     "among-hashes": ("review.upkeep.invariants", "sha256_hex", 5),
-    "among-files-of-jobs": ("review.upkeep.job_files_checks", "_wrong_files", 3),
-    "among-events": ("review.models.acceptances", "CurrentAcceptanceQuerySet.point_at", 1),
+    "among-files-of-jobs": ("review.upkeep.job_files", "_wrong_files", 3),
+    "among-events": ("review.models.reviews", "CurrentAcceptanceQuerySet.point_at", 1),
     "in-a-file": ("review.private_files", "write_new", 2),
-    "among-repairs": ("review.upkeep.job_files_checks", "rewrite_job_files", 2),
+    "among-repairs": ("review.upkeep.job_files", "rewrite_job_files", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
     "among-removals": ("review.job_files.storage", "LocalFolder.remove_folder", 2),
 }
@@ -63,7 +63,7 @@ def _signal_at(point: str, number: signal.Signals) -> None:
 def _ask_for_ever(begun: Path) -> None:
     from review.upkeep import invariants
 
-    invariants._questions = lambda using: {"for-ever": _count_for_ever(begun)}
+    invariants.all_invariants = lambda: {"for-ever": lambda: _count_for_ever(begun)}
 
 
 def _count_for_ever(begun: Path) -> Iterator[str]:

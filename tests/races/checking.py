@@ -213,9 +213,9 @@ def _prompts() -> Iterator[str]:
 
 
 def _invariants(verdict: Verdict) -> Iterator[str]:
-    from review.upkeep.invariants import broken_invariants, invariant_names
+    from review.upkeep.invariants import all_invariants, broken_invariants
 
-    verdict.invariants = len(invariant_names())
+    verdict.invariants = len(all_invariants())
     for broken in broken_invariants():
         yield f"{broken.name}: {broken.message}: {'; '.join(broken.details)}"
 

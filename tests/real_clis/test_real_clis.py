@@ -15,7 +15,7 @@ import pytest
 
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import BUILT_IN
-from review.runners.run import RunRequest, run_review
+from review.runners.run import RunRequest, run_cli
 from review.runners.spec import Access, RunnerSpec
 from review.vocabulary import FailureCode
 from tests.helpers.commands import REPOSITORY
@@ -63,7 +63,7 @@ class Real:
             "environ": self.environ(),
             **changes,
         }
-        return run_review(RunRequest(**values), stop=threading.Event())
+        return run_cli(RunRequest(**values), stop=threading.Event())
 
     @property
     def scratch(self) -> Path:

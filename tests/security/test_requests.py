@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from review.models import Acceptance, Disposition, ReviewJob
-from review.models.pairs import ReviewPair
+from review.models.reviews import ReviewPair
 from tests.security.routes import addresses, routes
 
 OPEN_TO_ALL = {"healthz", "favicon.ico", "login/", "logout/", "preferences/"}

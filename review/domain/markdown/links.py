@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -92,27 +94,54 @@ _GENERATED = re.compile(
     r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search|blog)\b", re.IGNORECASE
 )
 _ALIAS = re.compile(r"@\w+/|~/")
-BY_ID = "id:"  # before the id of a note, among the stems
 _DENDRON = "dendron://"
 _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
 
 
-def stems_of(paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the paths by their file name without `.md`, case-folded, as `resolve_link` takes them."""
-    stems: dict[str, list[str]] = {}
-    for path in paths:
-        stem = path.rpartition("/")[2].removesuffix(".md").casefold()
-        stems.setdefault(stem, []).append(path)
-    return {stem: tuple(sorted(found)) for stem, found in stems.items()}
+# Neither a date nor a version: `2024-01-plan` and `8-0-notes` keep their numbers.
+_NUMBER_PREFIX = re.compile(r"(?!\d+[-_.]\d)\d+\s*[-_.]+\s*(?=[^-_.\s])")
 
 
 @dataclass(frozen=True)
 class LinkBase:
-    """The paths that links may mean, the same by file name (`stems_of`), and how links are written."""
+    """The paths that links may mean, and how links are written.
+
+    :param read_addresses: reads the addresses and ids that notes give themselves, with their paths.
+    """
 
     known: Collection[str]
-    stems: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     flavour: Flavour = COMMONMARK
+    read_addresses: Callable[[], Mapping[str, str]] = dict
+
+    @cached_property
+    def stems(self) -> Mapping[str, Sequence[str]]:
+        """The paths by their file name without `.md`, case-folded."""
+        stems = defaultdict(list)
+        for path in sorted(self.known):
+            stems[path.rpartition("/")[2].removesuffix(".md").casefold()].append(path)
+        return dict(stems)
+
+    @cached_property
+    def addresses(self) -> Mapping[str, str]:
+        return self.read_addresses()
+
+    @cached_property
+    def pages(self) -> Mapping[str, str]:
+        """The notes by the path that a site serves them at, where it differs from theirs."""
+        pages = ((page_of(path, self.flavour), path) for path in self.known)
+        return {page: path for page, path in pages if page != path.rpartition(".")[0]}
+
+
+def page_of(path: str, flavour: Flavour) -> str:
+    """Return the path that a site serves a file at: Docusaurus drops numbers before names, and Hugo
+    writes names in small letters with hyphens for blanks."""
+    parts = re.sub(r"\.mdx?$", "", path).split("/")
+    if flavour.name == "docusaurus":
+        parts = [_NUMBER_PREFIX.sub("", part, count=1) for part in parts]
+    elif flavour.name == "hugo":
+        parts = [re.sub(r"-?\s+-?", "-", part).lower() for part in parts]
+        parts = [re.sub(r"[^\w.#+~@-]", "", part) for part in parts]
+    return "/".join(parts)
 
 
 def resolve_link(
@@ -188,11 +217,15 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     if base.flavour.makes_pages and not is_of_root:  # from the address of the page
         folders.append(note_path.rpartition(".")[0].split("/"))
-    for folder in folders:
-        path = _joined(folder, name.removeprefix("@") if is_of_root else name)
-        for candidate in _files_of(path) if path else ():
-            if candidate in base.known:
-                return candidate
+    joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
+    paths = list(filter(None, joined))
+    for candidate in (file for path in paths for file in _files_of(path)):
+        if candidate in base.known:
+            return candidate
+    if base.flavour.name in ("docusaurus", "hugo"):
+        for path in paths:
+            if found := base.pages.get(page_of(path, base.flavour)):
+                return found
     return _by_site(name, note_path, base, is_of_root=is_of_root)
 
 
@@ -211,11 +244,10 @@ def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> 
 
 def _by_address(name: str, base: LinkBase) -> str | None:
     """Find a note by the address or id that it gives itself, or by the last part of that."""
+    if not (base.flavour.makes_pages or base.flavour.target_last):
+        return None
     address = name.strip("@/").removesuffix(".md")
-    for known in (address, address.rpartition("/")[2]):
-        if found := base.stems.get(f"{BY_ID}{known}"):
-            return found[0]
-    return None
+    return base.addresses.get(address) or base.addresses.get(address.rpartition("/")[2])
 
 
 def _files_of(path: str) -> Iterator[str]:
@@ -241,7 +273,7 @@ def _joined(folder: list[str], name: str) -> str | None:
     return "/".join(parts)
 
 
-def _by_stem(name: str, note_path: str, stems: Mapping[str, tuple[str, ...]]) -> str | None:
+def _by_stem(name: str, note_path: str, stems: Mapping[str, Sequence[str]]) -> str | None:
     wanted = name.strip("/").removesuffix(".md")
     stem = wanted.rpartition("/")[2]
     paths = stems.get(stem) or stems.get(stem.casefold()) or ()

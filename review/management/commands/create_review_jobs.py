@@ -1,29 +1,25 @@
-"""`create_review_jobs`: makes queued jobs of a selection."""
+"""Make queued review jobs, each with its prompt, for the targets of a selection. A target that
+cannot be requested is skipped with a reason; one that makes no sense rejects all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings, store
+from review import store
 from review.errors import ExitCode
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.factory import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson, JobJson
+from review.jobs.selection_input import read_selection
+from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import positive_int, source
 from review.management.kit.streams import named
 from review.vocabulary import Grouping
 
 
 class Command(ReviewCommand):
-    help = (
-        "Make queued review jobs, each with its prompt, for the targets of a selection. A target "
-        "that cannot be requested is skipped with a reason; one that makes no sense rejects all."
-    )
-    schema = "create-review-jobs/1"
     examples = (
         "commonplace review_target_selector prose --model claude-opus-4-6 --json | commonplace create_review_jobs --input - --grouping note --json",
         "commonplace create_review_jobs --input selection.json --grouping gate --batch-size 4 --dry-run",
@@ -33,70 +29,42 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "a job folder belongs to another store",
         ExitCode.INPUT_REJECTED: "the selection is no selector JSON, has no partition or a bad target; nothing was written",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--input",
-            type=source,
+    arguments = {
+        "--input FILE": option("selector JSON; - reads standard input", required=True),
+        "--grouping": option(
+            "note: one job per note and lens; gate: one per gate and batch of notes",
+            Grouping.values,
             required=True,
-            metavar="FILE",
-            help="selector JSON; - reads standard input",
-        )
-        parser.add_argument(
-            "--grouping",
-            choices=Grouping.values,
-            required=True,
-            help="note: one job per note and lens; gate: one per gate and batch of notes",
-        )
-        parser.add_argument(
-            "--batch-size",
-            type=positive_int,
-            metavar="N",
-            help="with --grouping gate: notes in a job (default 8)",
-        )
-        parser.add_argument(
-            "--across-lenses",
-            action="store_true",
-            help="with --grouping note: gates of several lenses in a job, up to max_gates of"
-            " kb/review.toml; for workers that read prompts whole",
-        )
-        parser.add_argument(
-            "--max-prompt-tokens",
-            type=positive_int,
-            metavar="N",
-            help="split larger prompts by pairs, and skip a pair that is larger alone"
-            " (default: max_prompt_tokens of kb/review.toml)",
-        )
-        parser.add_argument(
-            "--force", action="store_true", help="request pairs that are queued already, too"
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="show jobs, pairs and tokens, write nothing"
-        )
-        parser.add_argument("--summary", action="store_true", help="the totals alone")
-        self.add_actor_option(parser)
+        ),
+        "--batch-size N": "with --grouping gate: notes in a job (default 8)",
+        "--across-lenses": "with --grouping note: gates of several lenses in a job, up to"
+        " max_gates of kb/review.toml; for workers that read prompts whole",
+        "--max-prompt-tokens N": "split larger prompts by pairs, and skip a pair that is larger"
+        " alone (default: max_prompt_tokens of kb/review.toml)",
+        "--force": "request pairs that are queued already, too",
+        "--dry-run": "show jobs, pairs and tokens, write nothing",
+        "--summary": "the totals alone",
+        **ACTOR,
+    }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = request_of(
-            CreateRequest,
-            options,
-            selection=self.read_input(options["input"]),
-            source=named(options["input"]),
-            omit=() if options["force"] else (ALREADY_QUEUED,),
+        data, source = self.read_input(options["input"]), named(options["input"])
+        partition, targets = read_selection(
+            data, source=source, config=self.config, catalog=self.corpus.gates
         )
-        result = create_jobs(request, config=settings.current(), now=self.now)
+        omit = () if options["force"] else (ALREADY_QUEUED,)
+        request = request_of(CreateRequest, options, model_partition=partition, omit=omit)
+        result = create_jobs(targets, request, config=self.config, now=self.now)
         if options["summary"]:
             result.jobs = []
-        self.show(result, _lines(result))
-        if not self.as_json:
-            totals = result.totals
-            self.notice(
-                f"{totals.jobs} jobs, {totals.pairs} pairs,"
-                f" about {totals.estimated_prompt_tokens} tokens"
-            )
+        made = result.totals
+        in_all = (
+            f"{made.jobs} jobs, {made.pairs} pairs, about {made.estimated_prompt_tokens} tokens"
+        )
+        self.show(result, _lines(result), notices=[in_all])
 
 
 def _lines(result: CreatedJson) -> Iterator[str]:

@@ -1,17 +1,15 @@
-"""`dispose_finding`: settles a finding, or opens it again."""
+"""Record what was decided about a finding: fixed (it opens again when a review reports it again),
+rejected (for good), deferred (until the note changes), or open.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings
 from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
-from review.knowledge_base.opening import open_corpus
+from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand
-from review.management.kit.options import text, word
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
 from review.queue.triage import dispose_each
@@ -19,52 +17,36 @@ from review.vocabulary import DispositionState
 
 
 class Command(ReviewCommand):
-    help = (
-        "Record what was decided about a finding: fixed (it opens again when a review reports it "
-        "again), rejected (for good), deferred (until the note changes), or open."
-    )
-    schema = "dispose-finding/1"
     examples = (
         "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
         "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
     )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint, or a line that is no answer"}
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "fingerprint",
-            type=word,
-            metavar="FINGERPRINT",
-            help="as warn_selector shows it; - reads many from standard input, one line each:"
-            f" {FORM}",
-        )
-        parser.add_argument(
-            "--as",
+    arguments = {
+        "fingerprint FINGERPRINT": f"as warn_selector shows it; - reads many from standard input,"
+        f" one line each: {FORM}",
+        "--as": option(
+            "what becomes of it; not with -, whose lines say it",
+            DispositionState.values,
             dest="state",
-            choices=DispositionState.values,
-            help="what becomes of it; not with -, whose lines say it",
-        )
-        parser.add_argument("--reason", type=text, metavar="R", help="why")
-        self.add_actor_option(parser)
+        ),
+        "--reason R": "why",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if (options["fingerprint"] == "-") == bool(options["state"]):
+        name, state = options["fingerprint"], options["state"]
+        if (name == "-") == bool(state):
             raise UsageRefused("give a fingerprint with --as, or - without it")
-        answers = self._answers(options)
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            done = dispose_each(
-                answers, actor=options["actor"], corpus=corpus, config=config, now=self.now
-            )
-        document = done[0] if options["state"] else DisposedAllJson(findings=done)
-        self.show(document, map(_line, done))
-
-    def _answers(self, options: dict[str, Any]) -> list[FixAnswer]:
-        if options["state"]:
-            state = DispositionState(options["state"])
-            return [FixAnswer(options["fingerprint"], state, options["reason"] or "")]
-        text = decode_output(self.read_input("-"))
-        return read_fix_answers(text, source="standard input")
+        if state:
+            answers = [FixAnswer(name, DispositionState(state), options["reason"] or "")]
+        else:
+            given = decode_output(self.read_input("-"))
+            answers = read_fix_answers(given, source="standard input")
+        done = dispose_each(
+            answers, actor=options["actor"], corpus=self.corpus, config=self.config, now=self.now
+        )
+        self.show(done[0] if state else DisposedAllJson(findings=done), map(_line, done))
 
 
 def _line(result: DisposedJson) -> str:

@@ -1,25 +1,24 @@
-"""`export_reviews`: the current reviews as Markdown files, or their index as CSV."""
+"""Write every current acceptance with its review, from the store alone: a Markdown file for each
+note, gate and partition, one CSV index, or the review lock. Files of an earlier export that belong
+to no acceptance any more are named and left.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings, store
-from review.check.lock import lock_text
-from review.check.stored import stored_lock
+from review.check.lock import lock_text, stored_lock
 from review.errors import ExitCode, UsageRefused
 from review.job_files.atomic_write import write_whole
-from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand
-from review.management.kit.options import source
+from review.management.kit.arguments import option
+from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import refuse_knowledge_base, refuse_to_overwrite
 from review.reviews.documents import ExportedJson
-from review.reviews.export import export_markdown, exported_reviews, gate_csv
-from review.settings.config import REPORTS_FOLDER, Config
+from review.reviews.export import ExportedReview, export_markdown, exported_reviews, gate_csv
+from review.settings.config import REPORTS_FOLDER
 
 MARKDOWN, CSV, LOCK = "markdown", "csv", "lock"
 _DEFAULTS = {
@@ -30,14 +29,7 @@ _DEFAULTS = {
 _SHOWN = 20
 
 
-class Command(ReviewCommand):
-    help = (
-        "Write every current acceptance with its review, from the store alone: a Markdown file for"
-        " each note, gate and partition, one CSV index, or the review lock. Files of an earlier"
-        " export that belong to no acceptance any more are named and left."
-    )
-    schema = "export-reviews/1"
-    store_use = store.Use.READ
+class Command(ReadingCommand):
     examples = (
         "commonplace export_reviews --format markdown",
         "commonplace export_reviews --format csv --output -",
@@ -45,73 +37,53 @@ class Command(ReviewCommand):
         "commonplace export_reviews --format lock",
     )
     exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--format",
-            choices=(MARKDOWN, CSV, LOCK),
+    arguments = {
+        "--format": option(
+            "Markdown files, a CSV index, or the lock that is committed for review_check",
+            (MARKDOWN, CSV, LOCK),
             required=True,
-            help="Markdown files, a CSV index, or the lock that is committed for review_check",
-        )
-        parser.add_argument(
-            "--output",
-            type=source,
-            metavar="DIR|FILE",
-            help=f"the folder of the Markdown files (default: {_DEFAULTS[MARKDOWN]}), or the CSV"
-            f" file, - for standard output (default: {_DEFAULTS[CSV]}); the lock has its place",
-        )
+        ),
+        "--output DIR|FILE": f"the folder of the Markdown files (default: {_DEFAULTS[MARKDOWN]}),"
+        f" or the CSV file, - for standard output (default: {_DEFAULTS[CSV]}); the lock has its place",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config, chosen = settings.current(), options["format"]
-        if chosen == LOCK and options["output"]:
+        chosen, output = options["format"], options["output"]
+        if chosen == LOCK and output:
             raise UsageRefused(f"the lock is written to {_DEFAULTS[LOCK]}, without --output")
-        if options["output"] == "-":
-            self._print_csv(chosen, config)
+        if output == "-":
+            if chosen != CSV or self.as_json:
+                raise UsageRefused("--output - goes with --format csv, without --json")
+            for line in gate_csv(self._reviews()):
+                self.write_raw(line)
             return
-        path = Path(options["output"] or config.root / _DEFAULTS[chosen])
-        exports = {MARKDOWN: _export_markdown, CSV: _export_csv, LOCK: _export_lock}
-        done = exports[chosen](path, config)
-        self.show(done, [f"{done.output}: {done.written} written, {done.unchanged} unchanged"])
-        if self.as_json:
-            return
-        for name in done.left[:_SHOWN]:
-            self.notice(f"left in place, of no current acceptance: {name}")
+        path = Path(output or self.config.root / _DEFAULTS[chosen])
+        if chosen == MARKDOWN:
+            refuse_knowledge_base(path, config=self.config)
+            done = export_markdown(self._reviews(with_text=True), path)
+        else:
+            reviews = self._write_csv(path) if chosen == CSV else self._write_lock(path)
+            done = ExportedJson(
+                format=chosen, output=str(path), reviews=reviews, written=1, unchanged=0, left=[]
+            )
+        left = [f"left in place, of no current acceptance: {name}" for name in done.left[:_SHOWN]]
         if len(done.left) > _SHOWN:
-            self.notice(f"and {len(done.left) - _SHOWN} more")
+            left.append(f"and {len(done.left) - _SHOWN} more")
+        written = f"{done.output}: {done.written} written, {done.unchanged} unchanged"
+        self.show(done, [written], notices=left)
 
-    def _print_csv(self, chosen: str, config: Config) -> None:
-        if chosen != CSV or self.as_json:
-            raise UsageRefused("--output - goes with --format csv, without --json")
-        reviews = exported_reviews(gates_folder=config.gates_folder, with_text=False)
-        for line in gate_csv(reviews):
-            self.write_raw(line)
+    def _reviews(self, *, with_text: bool = False) -> Iterator[ExportedReview]:
+        return exported_reviews(gates_folder=self.config.gates_folder, with_text=with_text)
 
+    def _write_csv(self, path: Path) -> int:
+        starts_with = next(iter(gate_csv(()))).encode()
+        refuse_to_overwrite(path, config=self.config, starts_with=starts_with)
+        rows = count()
+        lines = (line for line, _row in zip(gate_csv(self._reviews()), rows, strict=False))
+        write_whole(path, (line.encode("utf-8", "replace") for line in lines))
+        return next(rows) - 1
 
-def _export_markdown(folder: Path, config: Config) -> ExportedJson:
-    refuse_knowledge_base(folder, config=config)
-    reviews = exported_reviews(gates_folder=config.gates_folder, with_text=True)
-    return export_markdown(reviews, folder)
-
-
-def _export_csv(path: Path, config: Config) -> ExportedJson:
-    refuse_to_overwrite(path, config=config, starts_with=next(iter(gate_csv(()))).encode())
-    rows = 0
-
-    def encoded() -> Iterator[bytes]:
-        nonlocal rows
-        reviews = exported_reviews(gates_folder=config.gates_folder, with_text=False)
-        for rows, line in enumerate(gate_csv(reviews)):  # noqa: B007
-            yield line.encode("utf-8", "replace")
-
-    write_whole(path, encoded())
-    return ExportedJson(format=CSV, output=str(path), reviews=rows, written=1, unchanged=0, left=[])
-
-
-def _export_lock(path: Path, config: Config) -> ExportedJson:
-    with open_corpus(config) as corpus:
-        lock = stored_lock(corpus, corpus.notes().notes)
-    write_whole(path, lock_text(lock).encode())
-    reviews = sum(len(found.decisions) for line in lock.notes.values() for found in line.reviews)
-    return ExportedJson(
-        format=LOCK, output=str(path), reviews=reviews, written=1, unchanged=0, left=[]
-    )
+    def _write_lock(self, path: Path) -> int:
+        lock = stored_lock(self.corpus, self.corpus.notes().notes)
+        write_whole(path, lock_text(lock).encode())
+        return sum(len(found.decisions) for line in lock.notes.values() for found in line.reviews)

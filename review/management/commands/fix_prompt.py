@@ -1,18 +1,15 @@
-"""`fix_prompt`: one prompt with all that is open about a note."""
+"""Give one prompt with every open finding of a note, over all gates: quotes, today's lines, the
+gates' own words and the note. Whoever gets it sets priorities and edits the note.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings, store
 from review.errors import ExitCode
 from review.job_files.atomic_write import write_whole
-from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand
-from review.management.kit.options import source, text
+from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import refuse_to_overwrite
 from review.queue.fix_prompt import make_fix_prompt
 
@@ -20,14 +17,7 @@ from review.queue.fix_prompt import make_fix_prompt
 _BEGINNING = b"# Task\n\nYou edit one note"
 
 
-class Command(ReviewCommand):
-    help = (
-        "Give one prompt with every open finding of a note, over all gates: quotes,"
-        " today's lines, the gates' own words and the note. Whoever gets it sets priorities and"
-        " edits the note."
-    )
-    schema = "fix-prompt/1"
-    store_use = store.Use.READ
+class Command(ReadingCommand):
     examples = (
         "commonplace fix_prompt kb/notes/a.md",
         "commonplace fix_prompt kb/notes/a.md --output /tmp/fix.md",
@@ -36,28 +26,22 @@ class Command(ReviewCommand):
         ExitCode.NOTHING_TO_DO: "no finding of the note is open",
         ExitCode.INPUT_REJECTED: "no such note",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("note", type=text, metavar="NOTE_PATH", help="the note to mend")
-        parser.add_argument(
-            "--output",
-            type=source,
-            metavar="FILE",
-            help="write the prompt here, byte-exact, instead of printing it; - prints it",
-        )
+    arguments = {
+        "note NOTE_PATH": "the note to mend",
+        "--output FILE": "write the prompt here, byte-exact, instead of printing it; - prints it",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            document, prompt = make_fix_prompt(corpus, options["note"], root=str(config.root))
+        root = str(self.config.root)
+        document, prompt = make_fix_prompt(self.corpus, options["note"], root=root)
         if options["output"] not in (None, "-"):
             output = Path(options["output"])
-            refuse_to_overwrite(output, config=config, starts_with=_BEGINNING)
+            refuse_to_overwrite(output, config=self.config, starts_with=_BEGINNING)
             write_whole(output, prompt.encode())
             document.output, document.prompt = str(output), None
-        if self.as_json:
+            written = f"written: {output} (findings: {len(document.fingerprints)})"
+            self.show(document, (), notices=[written])
+        elif self.as_json:
             self.write_json(document)
-        elif document.output is None:
-            self.write_text(prompt)
         else:
-            self.notice(f"written: {document.output} (findings: {len(document.fingerprints)})")
+            self.write_text(prompt)

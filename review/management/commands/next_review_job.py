@@ -1,26 +1,22 @@
-"""`next_review_job`: takes the next work and prints its prompt."""
+"""Claim the next queued job and print its prompt. With gates or --all-gates, the next of this
+scope: jobs are made of what is stale, a few at a time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings
 from review.errors import ExitCode, UsageRefused
 from review.jobs.claim import ClaimRequest
 from review.jobs.job_documents import TakenJson
 from review.jobs.take import TakeRequest, take_jobs
-from review.knowledge_base.opening import open_corpus
+from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, harness, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import partition, positive_int
-from review.management.kit.provenance_options import add_provenance_options, provenance_of
 from review.management.kit.scope_options import (
-    add_scope_arguments,
-    add_selection_options,
     selection_request,
 )
+from review.models import Provenance
 from review.vocabulary import Grouping
 
 # Tools of agents show some 30,000 characters of an answer.
@@ -28,11 +24,6 @@ MAX_TOKENS = 7000
 
 
 class Command(ReviewCommand):
-    help = (
-        "Claim the next queued job and print its prompt. With gates or --all-gates, the next of"
-        " this scope: jobs are made of what is stale, a few at a time."
-    )
-    schema = "next-review-job/1"
     examples = (
         "commonplace next_review_job prose --model claude-opus-4-6 --runner claude-code",
         "commonplace next_review_job --all-gates --model opus --runner claude-code --jobs 3",
@@ -43,62 +34,41 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "the model that runs makes another partition",
         ExitCode.INPUT_REJECTED: "an unknown gate or note; near ones are named",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        add_scope_arguments(parser)
-        parser.add_argument(
-            "--model",
-            type=partition,
-            metavar="PARTITION",
-            help="the partition to be fresh for; with a scope it is needed",
-        )
-        add_selection_options(parser)
-        add_provenance_options(parser, required=True)
-        parser.add_argument(
-            "--jobs", type=positive_int, default=1, metavar="N", help="at most N jobs (default 1)"
-        )
-        parser.add_argument(
-            "--max-tokens",
-            type=positive_int,
+    arguments = {
+        **SCOPE,
+        "--model PARTITION": "the partition to be fresh for; with a scope it is needed",
+        **SELECTION,
+        **harness(required=True),
+        "--jobs N": option("at most N jobs (default 1)", default=1),
+        "--max-tokens N": option(
+            f"of all prompts together (default {MAX_TOKENS}: tools show it whole)",
             default=MAX_TOKENS,
-            metavar="N",
-            help=f"of all prompts together (default {MAX_TOKENS}: tools show it whole)",
-        )
-        parser.add_argument(
-            "--grouping",
-            choices=Grouping.values,
+        ),
+        "--grouping": option(
+            "how new jobs are made: per note and lens (default), or per gate and batch",
+            Grouping.values,
             default=Grouping.NOTE.value,
-            help="how new jobs are made: per note and lens (default), or per gate and batch",
-        )
-        parser.add_argument(
-            "--across-lenses", action="store_true", help="gates of several lenses in a note's job"
-        )
-        self.add_actor_option(parser)
+        ),
+        "--across-lenses": "gates of several lenses in a note's job",
+        **ACTOR,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config = settings.current()
-        request = _request(options)
-        with open_corpus(config, use_cache=not options["no_cache"]) as corpus:
-            taken = take_jobs(request, corpus=corpus, config=config, now=self.now)
+        has_scope = bool(options["gates"] or options["all_gates"])
+        if not has_scope and (options["notes"] or options["current_only"]):
+            raise UsageRefused("--note and --current narrow a scope: name gates, or --all-gates")
+        if has_scope and options["model"] is None:
+            raise UsageRefused("a scope needs --model: a job is made for one partition")
+        claim = request_of(
+            ClaimRequest,
+            options,
+            provenance=request_of(Provenance, options),
+            limit=options["jobs"],
+        )
+        scope = selection_request(options) if has_scope else None
+        request = request_of(TakeRequest, options, claim=claim, selection=scope)
+        taken = take_jobs(request, corpus=self.corpus, config=self.config, now=self.now)
         self.show(taken, _lines(taken, actor=options["actor"]))
-
-
-def _request(options: dict[str, Any]) -> TakeRequest:
-    has_scope = bool(options["gates"] or options["all_gates"])
-    if not has_scope and (options["notes"] or options["current_only"]):
-        raise UsageRefused("--note and --current narrow a scope: name gates, or --all-gates")
-    if has_scope and options["model"] is None:
-        raise UsageRefused("a scope needs --model: a job is made for one partition")
-    partition = options["model"]
-    claim = request_of(
-        ClaimRequest,
-        options,
-        provenance=provenance_of(options),
-        limit=options["jobs"],
-        model_partition=partition,
-    )
-    selection = selection_request(options)
-    return request_of(TakeRequest, options, claim=claim, selection=selection if has_scope else None)
 
 
 def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:

@@ -1,13 +1,12 @@
-"""`review_calibration`: how right each gate is, by what became of its findings."""
+"""Show how precise each gate is, by what people decided about its findings, with 95 % intervals:
+for each text of a gate and model partition, by lens and by partition.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings, store
 from review.calibration.calibration import CalibrationRequest, read_calibration
 from review.calibration.documents import (
     AgreementJson,
@@ -19,59 +18,36 @@ from review.calibration.documents import (
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions
-from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition, text
+from review.management.kit.command import ReadingCommand
 
 
-class Command(ReviewCommand):
-    help = (
-        "Show how precise each gate is, by what people decided about its findings, with 95 %"
-        " intervals: for each text of a gate and model partition, by lens and by partition."
-    )
-    schema = "review-calibration/1"
-    store_use = store.Use.READ
+class Command(ReadingCommand):
     examples = (
         "commonplace review_calibration",
         "commonplace review_calibration prose --model claude-opus-4-6 --json",
         "commonplace review_calibration prose/source-residue --agreement",
     )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown gate; near ones are named"}
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "gates", nargs="*", type=text, metavar="GATE_OR_BUNDLE", help="default: every gate"
-        )
-        parser.add_argument(
-            "--model",
-            nargs="+",
-            action="extend",
-            default=[],
-            type=partition,
-            metavar="P",
-            help="only these model partitions",
-        )
-        parser.add_argument(
-            "--agreement",
-            action="store_true",
-            help="read every review: decisions, flips, agreement of partitions on the same texts",
-        )
+    arguments = {
+        "[gates GATE_OR_BUNDLE...]": "default: every gate",
+        "--model P...": "only these model partitions",
+        "--agreement": "read every review: decisions, flips, agreement of partitions on the same"
+        " texts",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config = settings.current()
         request = CalibrationRequest(
             gates=tuple(options["gates"]),
             partitions=tuple(options["model"]),
             with_agreement=options["agreement"],
         )
-        with open_corpus(config) as corpus:
-            document = read_calibration(corpus, request, config=config)
-        self.show(document, _lines(document))
-        unknown = list(unknown_partitions(options["model"], config=config))
+        document = read_calibration(self.corpus, request, config=self.config)
+        unknown = list(unknown_partitions(options["model"], config=self.config))
+        found = document.gates or unknown
+        nothing = () if found else ["no review has reported a finding yet"]
+        self.show(document, _lines(document), notices=nothing)
         for line in unknown:
             self.warn(line)
-        if not (document.gates or self.as_json or unknown):
-            self.notice("no review has reported a finding yet")
 
 
 def _lines(document: CalibrationJson) -> Iterator[str]:

@@ -1,32 +1,35 @@
-"""`review_gate_test`: tries gates on their cases."""
+"""Try gates on their cases: texts beside the gate that it is to flag or to pass. A model gets them
+as notes, in jobs of their own that no queue and no freshness counts; without --runner the jobs are
+made for claim_review_job --next --trial. Only what is not measured yet is run: call it again to
+read the results.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings, store
+from review import store
 from review.errors import ExitCode, UsageRefused
+from review.jobs.provenance import canonical_partition
+from review.management.kit.arguments import ACTOR, one_of, option, runner
 from review.management.kit.command import ReviewCommand
-from review.management.kit.gate_test import run_gate_test
-from review.management.kit.options import duration, positive_int, text, word
-from review.management.kit.sweep_options import add_runner_option
+from review.management.kit.interrupt import stop_on_signals
+from review.management.kit.sweeping import worker_of
+from review.runners.rules.judge import RULES
+from review.settings.config import RULES_PARTITION
+from review.sweeps.run_jobs import RunResult, run_jobs
 from review.trials.documents import CaseResultJson, GateTestJson
+from review.trials.results import read_gate_results
+from review.trials.run import TrialRequest, create_trials
+from review.vocabulary import JobStatus
 
 MISS = "miss"
 _CLAIM = "take one: commonplace claim_review_job --next --trial --runner R"
 
 
 class Command(ReviewCommand):
-    help = (
-        "Try gates on their cases: texts beside the gate that it is to flag or to pass. A model"
-        " gets them as notes, in jobs of their own that no queue and no freshness counts; without"
-        " --runner the jobs are made for claim_review_job --next --trial. Only what is not measured"
-        " yet is run: call it again to read the results."
-    )
-    schema = "review-gate-test/1"
     examples = (
         "commonplace review_gate_test prose --model claude-opus-4-6 --runner claude-code",
         "commonplace review_gate_test semantic --model gpt-5.1-codex --repeat 2 --json",
@@ -40,41 +43,23 @@ class Command(ReviewCommand):
         ExitCode.GATE_TRIPPED: "--fail-on miss: a case is missed, not measured or not readable",
         ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "gates", nargs="+", type=text, metavar="GATE_OR_BUNDLE", help="gates to try"
-        )
-        judge = parser.add_mutually_exclusive_group(required=True)
-        judge.add_argument(
-            "--model", type=word, metavar="MODEL", help="the model, or its partition"
-        )
-        judge.add_argument(
-            "--rules", action="store_true", help="gates with a rule, in this process"
-        )
-        add_runner_option(parser, required=False)
-        parser.add_argument(
-            "--repeat",
-            type=positive_int,
-            default=1,
-            metavar="N",
-            help="runs of each case (default 1)",
-        )
-        parser.add_argument(
-            "--batch-size",
-            type=positive_int,
-            default=1,
-            metavar="N",
-            help="cases of a gate in a job (default 1)",
-        )
-        parser.add_argument(
-            "--jobs", type=positive_int, metavar="N", help="how many at once, with --runner"
-        )
-        parser.add_argument("--timeout", type=duration, metavar="15m", help="for each job")
-        parser.add_argument(
-            "--fail-on", choices=(MISS,), help="exit 6 unless every case is answered as it expects"
-        )
-        self.add_actor_option(parser)
+    arguments = {
+        "gates GATE_OR_BUNDLE...": "gates to try",
+        "model": one_of(
+            {
+                "--model MODEL": "the model, or its partition",
+                "--rules": "gates with a rule, in this process",
+            },
+            required=True,
+        ),
+        **runner(required=False),
+        "--repeat N": option("runs of each case (default 1)", default=1),
+        "--batch-size N": option("cases of a gate in a job (default 1)", default=1),
+        "--jobs N": "how many at once, with --runner",
+        "--timeout 15m": "for each job",
+        "--fail-on": option("exit 6 unless every case is answered as it expects", (MISS,)),
+        **ACTOR,
+    }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
         return store.Use.NONE if options["rules"] else store.Use.WRITE
@@ -82,14 +67,38 @@ class Command(ReviewCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["runner"] and options["rules"]:
             raise UsageRefused("--runner goes with --model: rules run in this process")
-        answer, interrupted = run_gate_test(options, config=settings.current(), now=self.now)
-        if self.as_json:
-            self.write_json(answer)
+        with stop_on_signals() as stop:
+            answer = self._try(options, stop)
+        because = answer.stopped_because
+        stopped = [] if because is None else [f"stopped: {because}"]
+        self.show(answer, _lines(answer), warnings=stopped)
+        interrupted = ExitCode.INTERRUPTED if stop.is_set() else None
+        self.finish(interrupted or _exit_code(answer, options["fail_on"]))
+
+    def _try(self, options: dict[str, Any], stop: threading.Event) -> GateTestJson:
+        corpus, config = self.corpus, self.config
+        partition = canonical_partition(options["model"] or RULES_PARTITION, config=config)
+        gates, ran = corpus.gates.resolve(options["gates"]), RunResult()
+        if partition == RULES_PARTITION:
+            gates = tuple(gate for gate in gates if gate.rule in RULES)
         else:
-            self.write_lines(_lines(answer))
-            if answer.stopped_because:
-                self.warn(f"stopped: {answer.stopped_because}")
-        self.finish(ExitCode.INTERRUPTED if interrupted else _exit_code(answer, options["fail_on"]))
+            worker = worker_of(self, options, stop) if options["runner"] else None
+            request = TrialRequest(
+                gates, partition, options["actor"], options["repeat"], options["batch_size"]
+            )
+            job_ids = create_trials(request, corpus=corpus, config=config, now=self.now)
+            if worker is not None:
+                ran = run_jobs(job_ids, worker=worker)
+        results = read_gate_results(corpus, gates, partitions=[partition])
+        open_jobs = {job for gate in results for case in gate.results for job in case.open_job_ids}
+        return GateTestJson(
+            gates=[result.document() for result in results],
+            open_job_ids=sorted(open_jobs),
+            failed_job_ids=[
+                job.review_job_id for job in ran.jobs if job.status == JobStatus.FAILED
+            ],
+            stopped_because=ran.stopped_because,
+        )
 
 
 def _exit_code(answer: GateTestJson, fail_on: str | None) -> ExitCode:

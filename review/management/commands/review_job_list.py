@@ -1,4 +1,4 @@
-"""`review_job_list`: the jobs and their status."""
+"""List review jobs with their pairs, oldest first."""
 
 from __future__ import annotations
 
@@ -7,54 +7,41 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings, store
 from review.documents.paging import count_by
-from review.jobs.board import list_job_ids, show_jobs
+from review.jobs.board import find_jobs, show_jobs
 from review.jobs.job_documents import JobJson, JobListJson
-from review.management.kit.command import ReviewCommand
-from review.management.kit.listing import add_listing_options, part_of, tail_lines
-from review.management.kit.options import partition
+from review.management.kit.arguments import LISTING, option
+from review.management.kit.command import ReadingCommand
+from review.management.kit.listing import part_of, tail_lines
 from review.vocabulary import JobStatus
 
+_WORDS = {
+    "status": attrgetter("status"),
+    "partition": attrgetter("model_partition"),
+    "lens": attrgetter("lens"),
+}
 
-class Command(ReviewCommand):
-    help = "List review jobs with their pairs, oldest first."
-    schema = "review-job-list/1"
-    store_use = store.Use.READ
+
+class Command(ReadingCommand):
     examples = ("commonplace review_job_list --status queued running --json",)
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--status",
-            nargs="+",
-            action="extend",
-            choices=JobStatus.values,
-            default=[],
-            help="only jobs in these states",
-        )
-        parser.add_argument(
-            "--model-partition", type=partition, metavar="P", help="only jobs of this partition"
-        )
-        add_listing_options(parser)
+    arguments = {
+        "--status ...": option("only jobs in these states", JobStatus.values),
+        "--model-partition P": "only jobs of this partition",
+        **LISTING,
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        job_ids = list_job_ids(
-            statuses=[JobStatus(status) for status in options["status"]],
-            model_partition=options["model_partition"] or "",
-        )
+        partition = options["model_partition"]
+        found = find_jobs(statuses=options["status"], partitions=[partition] if partition else ())
+        job_ids = found.values_list("pk", flat=True)
         part = part_of(job_ids, options, lambda job_id: (job_id,))
         wanted = job_ids if options["summary"] else part
-        document = JobListJson(jobs=show_jobs(wanted, gates_folder=settings.current().gates_folder))
+        jobs = show_jobs(wanted, gates_folder=self.config.gates_folder)
+        document = JobListJson(jobs=jobs, next=part.next)
         if options["summary"]:
-            words = {"status": "status", "partition": "model_partition", "lens": "lens"}
-            getters = {name: attrgetter(column) for name, column in words.items()}
-            document.summary = count_by(document.jobs, **getters)
-            document.jobs = []
-        document.next = part.next
+            document.summary, document.jobs = count_by(jobs, **_WORDS), []
         lines = (line for job in document.jobs for line in _lines(job))
-        self.show(document, chain(lines, tail_lines(document.summary, document.next)))
+        self.show(document, chain(lines, tail_lines(document)))
 
 
 def _lines(job: JobJson) -> Iterator[str]:

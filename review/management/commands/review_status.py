@@ -1,31 +1,23 @@
-"""`review_status`: the state of the whole review."""
+"""Show how much is fresh for each model partition and gate, what waits in the queue, where jobs
+stand, and which accepted notes and gates are gone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings, store
 from review.errors import ExitCode
 from review.jobs.costs import CostJson, CostsJson, read_costs
-from review.knowledge_base.opening import open_corpus
-from review.management.kit.command import ReviewCommand
-from review.management.kit.options import partition
+from review.management.kit.arguments import one_of, option
+from review.management.kit.command import ReadingCommand
 from review.management.output.selection import problem_lines
 from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.overview.next_steps import step_lines
 from review.overview.status import FailOn, read_status
 
 
-class Command(ReviewCommand):
-    help = (
-        "Show how much is fresh for each model partition and gate, what waits in the queue, where"
-        " jobs stand, and which accepted notes and gates are gone."
-    )
-    schema = "review-status/1"
-    store_use = store.Use.READ
+class Command(ReadingCommand):
     examples = (
         "commonplace review_status",
         "commonplace review_status --model claude-opus-4-6 --json",
@@ -34,54 +26,46 @@ class Command(ReviewCommand):
         "commonplace review_status --next",
     )
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--model", type=partition, metavar="P", help="look at this model partition only"
-        )
-        parser.add_argument(
-            "--fail-on",
-            nargs="+",
-            action="extend",
-            default=[],
-            choices=[level.value for level in FailOn],
-            help="exit 6 when the queue holds a fail, a warn or fail, or when a pair is stale",
-        )
-        parser.add_argument(
-            "--costs",
-            action="store_true",
-            help="and what reviews cost, by gate, lens, partition and runner, as far as it is known",
-        )
-
-        less = parser.add_mutually_exclusive_group().add_argument
-        less("--next", action="store_true", help="only what to do next, each with its command")
-        less("--summary", action="store_true", help="without the gates of partitions")
+    arguments = {
+        "--model P": "look at this model partition only",
+        "--fail-on ...": option(
+            "exit 6 when the queue holds a fail, a warn or fail, or when a pair is stale",
+            [level.value for level in FailOn],
+        ),
+        "--costs": "and what reviews cost, by gate, lens, partition and runner, as far as it is"
+        " known",
+        "next": one_of(
+            {
+                "--next": "only what to do next, each with its command",
+                "--summary": "without the gates of partitions",
+            }
+        ),
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            status = read_status(
-                corpus,
-                model_partition=options["model"],
-                fail_on=[FailOn(level) for level in options["fail_on"]],
-                config=config,
-                now=self.now,
-            )
+        status = read_status(
+            self.corpus,
+            model_partition=options["model"],
+            fail_on=[FailOn(level) for level in options["fail_on"]],
+            config=self.config,
+            now=self.now,
+        )
         if options["costs"]:
-            status.costs = read_costs(model_partition=options["model"], config=config)
+            status.costs = read_costs(model_partition=options["model"], config=self.config)
         if options["next"] or options["summary"]:
             for part in status.partitions:
                 part.gates = []
         if options["next"]:
             self.show(status, step_lines(status))
         else:
-            self.show(status, (*status_lines(status), *cost_lines(status.costs)))
-        if not self.as_json and not options["next"]:
-            for line in problem_lines(status.problems):
-                self.warn(line)
-            for line in status.notices:
-                # A build that reads no more than the exit code is at least told in its log.
-                (self.warn if options["fail_on"] else self.notice)(line)
+            # A build that reads no more than the exit code is at least told in its log.
+            is_build = options["fail_on"]
+            self.show(
+                status,
+                (*status_lines(status), *cost_lines(status.costs)),
+                warnings=(*problem_lines(status.problems), *(status.notices if is_build else ())),
+                notices=() if is_build else status.notices,
+            )
         self.finish(ExitCode.GATE_TRIPPED if status.tripped else ExitCode.DONE)
 
 

@@ -1,4 +1,7 @@
-"""`review_store_copy`: moves a store to another database, or to another file."""
+"""Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to
+another file. The target is made when it is not there, and keeps all ids, the store's own among
+them. All rows of both are counted and hashed. A copy that is interrupted leaves the target empty.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from django.core.management.base import CommandParser, OutputWrapper
+from django.core.management.base import OutputWrapper
 
-from review import settings, store
+from review import settings
 from review.errors import ExitCode
-from review.management.kit.command import ReviewCommand
-from review.management.kit.options import database
+from review.management.kit.arguments import option
+from review.management.kit.command import StorelessCommand
 from review.management.kit.streams import refuse_knowledge_base
 from review.store.database_url import SETTING
 from review.store_copy.copy import CopyRequest, Progress, StoreCopyJson, copy_store, place_of
@@ -22,15 +25,7 @@ _SECONDS_BETWEEN = 0.1
 _CLEAR_LINE = "\r\x1b[K"
 
 
-class Command(ReviewCommand):
-    help = (
-        "Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to"
-        " another file. The target is made when it is not there, and keeps all ids, the store's own"
-        " among them. All rows of both are counted and hashed. A copy that is interrupted leaves the"
-        " target empty."
-    )
-    schema = "review-store-copy/1"
-    store_use = store.Use.NONE
+class Command(StorelessCommand):
     examples = (
         "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews --dry-run",
         "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews",
@@ -42,30 +37,28 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target or one of notes or gates, or a URL"
         " cannot be read",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--to",
-            type=database,
-            required=True,
-            metavar="URL",
-            help="a path or a postgres:// URL; made if it is not there",
-        )
-        parser.add_argument(
-            "--from",
-            dest="source",
-            type=database,
-            metavar="URL",
-            help="a path or a postgres:// URL (default: the configured store)",
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="say what would be copied; write nothing"
-        )
+    arguments = {
+        "--to URL": option("a path or a postgres:// URL; made if it is not there", required=True),
+        "--from URL": option(
+            "a path or a postgres:// URL (default: the configured store)", dest="source"
+        ),
+        "--dry-run": "say what would be copied; write nothing",
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        _refuse_among_notes(options["to"])
+        target, source = options["to"], options["source"]
+        if "://" not in target:
+            with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
+                refuse_knowledge_base(Path(place_of(target)), config=self.config)
+        request = CopyRequest(
+            source=source or self.config.database,
+            source_named="--from" if source else SETTING,
+            target=target,
+            target_named="--to",
+            dry_run=options["dry_run"],
+        )
         with _progress(self.stderr, shown=self.shows_progress) as report:
-            done = copy_store(_request(options), report=report)
+            done = copy_store(request, report=report)
         self.show(done, _lines(done))
         if not done.dry_run:
             self.notice(_NEXT.format(store_id=done.store_id, source=done.source))
@@ -82,39 +75,19 @@ def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
     """A callback that draws on `stream` if `shown`; the line is cleared at the end."""
     drawn = 0.0
 
-    def write(text: str) -> None:
-        stream.write(text, ending="")
-        stream.flush()
-
     def report(doing: str, table: str, rows: int) -> None:
         nonlocal drawn
         now = monotonic()
         if shown and now - drawn >= _SECONDS_BETWEEN:
             drawn = now
-            write(f"{_CLEAR_LINE}{doing} {table}, {rows:,} rows")
+            stream.write(f"{_CLEAR_LINE}{doing} {table}, {rows:,} rows", ending="")
+            stream.flush()
 
     try:
         yield report
     finally:
         if shown:
-            write(_CLEAR_LINE)
-
-
-def _refuse_among_notes(target: str) -> None:
-    if "://" in target:
-        return
-    with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
-        refuse_knowledge_base(Path(place_of(target)), config=settings.current())
-
-
-def _request(options: dict[str, Any]) -> CopyRequest:
-    return CopyRequest(
-        source=options["source"] or settings.current().database,
-        source_named="--from" if options["source"] else SETTING,
-        target=options["to"],
-        target_named="--to",
-        dry_run=options["dry_run"],
-    )
+            stream.write(_CLEAR_LINE, ending="")
 
 
 def _lines(done: StoreCopyJson) -> Iterator[str]:
@@ -123,7 +96,5 @@ def _lines(done: StoreCopyJson) -> Iterator[str]:
     for table in done.tables:
         what = f"{table.added} added" if table.added else "as it is there"
         yield f"  {table.table:<26} {table.rows:>9} rows  {what}"
-    if done.dry_run:
-        yield "nothing was written"
-    else:
-        yield "verified: every count and every digest agrees"
+    verified = "verified: every count and every digest agrees"
+    yield "nothing was written" if done.dry_run else verified

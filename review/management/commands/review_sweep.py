@@ -1,4 +1,7 @@
-"""`review_sweep`: reviews everything stale in a scope, with a runner."""
+"""Select what is stale, make jobs of it, and have a runner review them, several at once: a parent
+like any agent. Ctrl-C ends it in order: what is complete is kept. Jobs of a sweep that was killed
+are closed first, with what their runs had left.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from django.core.management.base import CommandParser
-
-from review import settings
 from review.errors import ExitCode, UsageRefused
+from review.management.kit.arguments import SCOPE, SELECTION, Arguments, option
 from review.management.kit.command import ReviewCommand, require_option
-from review.management.kit.options import positive_int
-from review.management.kit.scope_options import add_scope_arguments, add_selection_options
-from review.management.kit.sweep_command import run_fixes, run_sweep
-from review.management.kit.sweep_options import add_runner_options, add_sweep_options
+from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
 from review.management.output.selection import left_out_lines, problem_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
@@ -23,12 +21,6 @@ from review.vocabulary import Grouping
 
 
 class Command(ReviewCommand):
-    help = (
-        "Select what is stale, make jobs of it, and have a runner review them, several at once:"
-        " a parent like any agent. Ctrl-C ends it in order: what is complete is kept. Jobs of a"
-        " sweep that was killed are closed first, with what their runs had left."
-    )
-    schema = "review-sweep/1"
     examples: ClassVar[Sequence[str]] = (
         "commonplace review_sweep --all-gates --runner rules --model rules",
         "commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run",
@@ -41,43 +33,29 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
         ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        add_scope_arguments(parser)
-        add_runner_options(parser, model_required=False)
-        add_selection_options(parser.add_argument_group("selection, as in review_target_selector"))
-        parser.add_argument(
-            "--grouping",
-            choices=Grouping.values,
+    arguments: ClassVar[Arguments] = {
+        **SCOPE,
+        **runner_arguments(model_required=False),
+        "selection, as in review_target_selector": SELECTION,
+        "--grouping": option(
+            "a job for each note and lens, or for each gate",
+            Grouping.values,
             default=Grouping.NOTE.value,
-            help="a job for each note and lens, or for each gate",
-        )
-        parser.add_argument(
-            "--batch-size", type=positive_int, metavar="N", help="notes in a gate's job (default 8)"
-        )
-        add_sweep_options(parser)
-        fix = parser.add_argument_group("mending instead of reviewing")
-        fix.add_argument(
-            "--fix",
-            action="store_true",
-            help="have the runner edit a copy of each note with open findings, and show the diff",
-        )
-        fix.add_argument(
-            "--apply", action="store_true", help="with --fix: put what changed into the notes"
-        )
+        ),
+        "--batch-size N": "notes in a gate's job (default 8)",
+        **LIMITS,
+        "mending instead of reviewing": {
+            "--fix": "have the runner edit a copy of each note with open findings, and show the"
+            " diff",
+            "--apply": "with --fix: put what changed into the notes",
+        },
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check(options)
-
-        config = settings.current()
-        if options["fix"]:
-            answer = run_fixes(options, config=config)
-        else:
-            answer = run_sweep(self, options, config=config)
+        answer = (run_fixes if options["fix"] else run_sweep)(self, options)
         answer.schema = self.schema
-        self.show(answer, sweep_lines(answer))
-        for line in problem_lines(() if self.as_json else answer.problems):
-            self.warn(line)
+        self.show(answer, sweep_lines(answer), warnings=problem_lines(answer.problems))
         self.finish(sweep_exit_code(answer))
 
 

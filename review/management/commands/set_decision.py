@@ -1,25 +1,19 @@
-"""`set_decision`: a person says how a review decided that could not be read."""
+"""Say what a completed review decided, in the name of whoever read it; the pair is accepted with
+that. What the parser read is kept beside it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import CommandParser
-
-from review import settings
 from review.acceptance.decide import DecisionRequest, set_decision
 from review.errors import ExitCode
+from review.management.kit.arguments import option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.options import positive_int, text, word
 from review.vocabulary import ACCEPTING_DECISIONS
 
 
 class Command(ReviewCommand):
-    help = (
-        "Say what a completed review decided, in the name of whoever read it; the pair is accepted "
-        "with that. What the parser read is kept beside it."
-    )
-    schema = "set-decision/1"
     examples = (
         "commonplace set_decision --review-pair-id 31 --as warn --reason 'it describes one' --actor human:ana",
     )
@@ -27,28 +21,21 @@ class Command(ReviewCommand):
         ExitCode.CONFLICT: "no review to decide, another model's review, or superseded (the decision is kept)",
         ExitCode.INPUT_REJECTED: "no such pair",
     }
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--review-pair-id",
-            type=positive_int,
-            required=True,
-            metavar="N",
-            help="whose review is decided",
-        )
-        parser.add_argument(
-            "--as",
+    arguments = {
+        "--review-pair-id N": option("whose review is decided", required=True),
+        "--as": option(
+            "what its review decides",
+            [decision.value for decision in ACCEPTING_DECISIONS],
             dest="decision",
-            choices=[decision.value for decision in ACCEPTING_DECISIONS],
             required=True,
-            help="what its review decides",
-        )
-        parser.add_argument("--reason", type=text, required=True, metavar="R", help="why")
-        parser.add_argument("--actor", type=word, required=True, metavar="A", help="who decides")
+        ),
+        "--reason R": option("why", required=True),
+        "--actor A": option("who decides", required=True),
+    }
 
     def handle(self, *args: Any, **options: Any) -> None:
         request = request_of(DecisionRequest, options)
-        result = set_decision(request, config=settings.current(), now=self.now)
+        result = set_decision(request, config=self.config, now=self.now)
         accepted = "accepted" if result.accepted else "not accepted"
         what = f"{result.decision} (was {result.was}), {accepted}"
         self.show(result, [f"{what}: {result.note_path} {result.gate_id}"])

@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from getpass import getuser
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, TextIO, TypeVar, cast
@@ -21,6 +22,9 @@ from review import settings, store
 from review.documents.base import encode
 from review.domain.printing import printable
 from review.errors import ExitCode, ReviewError, UsageRefused
+from review.knowledge_base import Corpus
+from review.knowledge_base.opening import open_corpus
+from review.management.kit.arguments import Arguments, declare
 from review.management.kit.options import (
     COMMON_EXIT_CODES,
     EXIT_CODE_MEANINGS,
@@ -35,6 +39,7 @@ from review.management.kit.streams import (
     read_source,
     report,
 )
+from review.settings.config import Config
 from review.upkeep.open_store import open_store
 
 _Request = TypeVar("_Request")
@@ -59,14 +64,15 @@ class CommandFinished(CommandError):
 class ReviewCommand(BaseCommand):
     """A command that translates: parse, one call down, print.
 
-    A subclass sets `help`, `schema`, `examples`, `exit_codes` and `store_use`, adds its options in
-    `add_arguments`, and writes its result in `handle`. `self.now` is the moment the command
-    started, the only clock it reads.
+    The docstring of its module is its help, and its name is that of its schema. A subclass sets
+    `arguments`, `examples` and `exit_codes`, and writes its result in `handle`. `self.now` is the
+    moment the command started, the only clock it reads.
     """
 
     requires_system_checks: list[str] = []
     stealth_options = ("stdin", "now")
     schema: ClassVar[str] = ""
+    arguments: ClassVar[Arguments] = {}
     examples: ClassVar[Sequence[str]] = ()
     exit_codes: ClassVar[Mapping[ExitCode, str]] = {}
     store_use: ClassVar[store.Use] = store.Use.WRITE
@@ -75,6 +81,13 @@ class ReviewCommand(BaseCommand):
     stdin: BinaryIO | None
     as_json: bool
     quiet: bool
+    use_cache: bool
+
+    def __init_subclass__(cls) -> None:
+        if "help" not in vars(cls):
+            cls.help = " ".join((sys.modules[cls.__module__].__doc__ or "").split())
+            name = cls.__module__.rpartition(".")[2].replace("_", "-")
+            cls.schema = vars(cls).get("schema", f"{name}/1")
 
     def __init__(self, stdout: TextIO | None = None, stderr: TextIO | None = None) -> None:
         super().__init__(stdout=stdout, stderr=stderr, no_color=True)
@@ -110,18 +123,17 @@ class ReviewCommand(BaseCommand):
         """Return what this call needs of the store; override it where that depends on the options."""
         return self.store_use
 
-    def add_actor_option(self, parser: CommandParser) -> None:
-        """Add `--actor`; without it the actor is COMMONPLACE_ACTOR, else the user.
+    def add_arguments(self, parser: CommandParser) -> None:
+        declare(parser, self.arguments)
 
-        At a terminal that is `human:<user>`. Elsewhere the actor is unknown: `unnamed:<user>`, which
-        counts as no person.
-        """
-        parser.add_argument(
-            "--actor",
-            type=word,
-            metavar="A",
-            help="who does this, such as human:ana or agent:name (default: COMMONPLACE_ACTOR, else human:<user>, or unnamed:<user> where no terminal is)",
-        )
+    @property
+    def config(self) -> Config:
+        return settings.current()
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The knowledge base; what is read of it is kept for the next command."""
+        return open_corpus(self.config, use_cache=self.use_cache)
 
     def answer(
         self, argv: Sequence[str], *, stdin: BinaryIO | None = None, now: datetime | None = None
@@ -158,7 +170,11 @@ class ReviewCommand(BaseCommand):
             if use is not store.Use.NONE:
                 open_store(write=use is store.Use.WRITE)
             self._fill_actor(options)
-            self.handle(*args, **options)
+            try:
+                self.handle(*args, **options)
+            finally:
+                if "corpus" in vars(self):
+                    self.corpus.save()
         except (ReviewError, DatabaseError) as error:
             refusal = error if isinstance(error, ReviewError) else store.refusal_of(error)
             if refusal is None:
@@ -173,22 +189,27 @@ class ReviewCommand(BaseCommand):
         """
         return read_source(source, stdin=self.stdin, max_bytes=max_bytes)
 
-    def show(self, document: msgspec.Struct, lines: Iterable[str]) -> None:
+    def show(
+        self,
+        document: msgspec.Struct,
+        lines: Iterable[str],
+        *,
+        warnings: Iterable[str] = (),
+        notices: Iterable[str] = (),
+    ) -> None:
         """Write the result: as the document with `--json`, else as lines for people."""
         if self.as_json:
             self.write_json(document)
-        else:
-            self.write_lines(lines)
+            return
+        self.write_lines(lines)
+        for line in warnings:
+            self.warn(line)
+        for line in notices:
+            self.notice(line)
 
     def write_json(self, document: msgspec.Struct) -> None:
         """Write one JSON document and a newline."""
         self.write_raw(printable_json(encode(document)) + "\n")
-
-    def write_json_chunks(self, chunks: Iterable[str]) -> None:
-        """Write a JSON document that comes in pieces, and a newline, holding little of it."""
-        for chunk in chunks:
-            self.write_raw(printable_json(chunk))
-        self.write_raw("\n")
 
     def write_text(self, text: str) -> None:
         """Write text for people, made safe for a terminal, ending in one newline."""
@@ -234,6 +255,7 @@ class ReviewCommand(BaseCommand):
         self.now = options.pop("now", None) or timezone.now()
         self.as_json = bool(options.get("json"))
         self.quiet = bool(options.get("quiet"))
+        self.use_cache = not options.get("no_cache")
         self.stderr.style_func = None
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
@@ -254,12 +276,28 @@ class ReviewCommand(BaseCommand):
         return "\n".join(parts)
 
 
+class ReadingCommand(ReviewCommand):
+    """A command that writes nothing into the store."""
+
+    store_use = store.Use.READ
+
+
+class StorelessCommand(ReviewCommand):
+    """A command that needs no store."""
+
+    store_use = store.Use.NONE
+
+
 def request_of(kind: type[_Request], options: Mapping[str, Any], **more: Any) -> _Request:
     """Make the frozen request of a use case from the options that have the names of its fields.
+
+    `--model` names the model partition.
 
     :param more: fields that no option gives, or gives in another form.
     """
     given = {name: value for name, value in options.items() if value is not None}
+    if "model" in given:
+        given.setdefault("model_partition", given["model"])
     return msgspec.convert({**given, **more}, kind)
 
 

@@ -6,24 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
-from django.core.management.base import CommandParser
-from msgspec import UnsetType
-
-from review.documents.paging import Counts, Key, Listed, count_by
-from review.management.kit.options import positive_int, text
+from review.documents.paging import Key, Listed, count_by
 
 T = TypeVar("T")
 _SHOWN = 12
-
-
-def add_listing_options(parser: CommandParser, *, limit: bool = True) -> None:
-    """Declare `--limit`, `--after` and `--summary`; `limit=False` where the command has its own."""
-    if limit:
-        parser.add_argument("--limit", type=positive_int, metavar="N", help="at most N entries")
-    parser.add_argument(
-        "--after", type=text, metavar="CURSOR", help="behind this one: `next` of an earlier answer"
-    )
-    parser.add_argument("--summary", action="store_true", help="counts in the place of entries")
 
 
 def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]) -> Listed[T]:
@@ -47,11 +33,11 @@ def cut(
     document.next = part.next
 
 
-def tail_lines(summary: Counts, cursor: str | UnsetType | None) -> Iterator[str]:
+def tail_lines(document: Any) -> Iterator[str]:
     """One line for each kind of count, the most frequent first; and how to go on."""
-    for name, counts in summary.items():
+    for name, counts in document.summary.items():
         shown = ", ".join(f"{word} {number}" for word, number in islice(counts.items(), _SHOWN))
         more = len(counts) - _SHOWN
         yield f"by {name}: {shown or 'none'}{f', and {more} more' if more > 0 else ''}"
-    if cursor:
-        yield f"more: --after '{cursor}'"
+    if document.next:
+        yield f"more: --after '{document.next}'"

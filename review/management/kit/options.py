@@ -204,6 +204,14 @@ def word(raw: str) -> str:
     return name
 
 
+def digest(raw: str) -> str:
+    """A SHA-256 as 64 hex digits."""
+    digits = raw.strip().lower()
+    if re.fullmatch("[0-9a-f]{64}", digits) is None:
+        raise argparse.ArgumentTypeError(f"{raw!r} is no SHA-256: expected 64 hex digits")
+    return digits
+
+
 EXIT_CODE_MEANINGS = {
     ExitCode.DONE: "done",
     ExitCode.FAILED: "failed",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from review import settings
+from review.check import formats
 from review.check.documents import Report
-from review.check.formats import junit, lines, sarif
 from review.documents.base import encode
 from review.job_files.atomic_write import write_whole
 from review.management.kit.command import ReviewCommand
@@ -15,13 +15,13 @@ from review.management.kit.streams import OutputRefused, printable_json, refuse_
 
 # Each with the start by which a file of it is known.
 FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
-    "text": (lines.text_lines, "checked "),
+    "text": (formats.text_lines, "checked "),
     "json": (lambda report: iter([encode(report.document)]), '{"schema":"review-check/'),
-    "github": (lines.github_lines, "::notice title=review_check::"),
-    "sarif": (sarif.sarif_lines, '{"$schema":"https://json.sch'),
-    "rdjsonl": (lines.rdjsonl_lines, '{"message":'),
-    "junit": (junit.junit_lines, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="r'),
-    "markdown": (lines.markdown_lines, "## Review check\n"),
+    "github": (formats.github_lines, "::notice title=review_check::"),
+    "sarif": (formats.sarif_lines, '{"$schema":"https://json.sch'),
+    "rdjsonl": (formats.rdjsonl_lines, '{"message":'),
+    "junit": (formats.junit_lines, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="r'),
+    "markdown": (formats.markdown_lines, "## Review check\n"),
 }
 
 

@@ -10,7 +10,7 @@ from review.jobs.job_documents import IngestedJobJson, RefusalJson
 from review.vocabulary import JobStatus
 
 
-def job_lines(jobs: Iterable[IngestedJobJson]) -> Iterator[str]:
+def job_lines(jobs: Iterable[IngestedJobJson], refused: Iterable[RefusedJob] = ()) -> Iterator[str]:
     """A line a job, one below it for each pair and each problem."""
     for job in jobs:
         why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
@@ -21,9 +21,6 @@ def job_lines(jobs: Iterable[IngestedJobJson]) -> Iterator[str]:
             yield f"  {pair.note_path} {pair.gate_id}: {pair.decision or pair.pair_status}{note}"
         for problem in job.problems:
             yield f"  problem: {problem}"
-
-
-def refusal_lines(refused: Iterable[RefusedJob]) -> Iterator[str]:
     for item in refused:
         yield f"job {item.review_job_id}: refused: {item.error.message}"
 

@@ -24,8 +24,7 @@ def text_lines(selection: Selection) -> Iterator[str]:
         yield from diff.words.splitlines()
 
 
-def summary_line(selection: Selection) -> str:
-    counts = selection.counts
+def summary_line(counts: Mapping[str, int]) -> str:
     stale = sum(counts[reason.value] for reason in Staleness)
     return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from review.runners.api.prices import Tokens
 from review.runners.api.provider import (
     CACHE_FEATURE,
     SCHEMA_FEATURE,
@@ -15,39 +13,37 @@ from review.runners.api.provider import (
     BatchState,
     BatchUndecided,
     ModelCall,
-    Reply,
+    account_of,
     not_run,
 )
 from review.runners.api.structured import SCHEMA
-from review.runners.cli.json_output import count, look, table, text, tokens_of
+from review.runners.cli.json_output import Places, count, listed, look, text
+from review.runners.outcome import Account
 from review.settings.file import RunnerSettings
 
-if TYPE_CHECKING:
-    from anthropic.types.messages import MessageBatch
-
-_TOKENS = {
-    "input": ("input_tokens",),
-    "output": ("output_tokens",),
-    "cached_input": ("cache_read_input_tokens",),
-    "cache_write": ("cache_creation_input_tokens",),
+_PLACES: Places = {
+    "session_id": (text, "id"),
+    "input_tokens": (count, "usage.input_tokens"),
+    "output_tokens": (count, "usage.output_tokens"),
+    "cached_input_tokens": (count, "usage.cache_read_input_tokens"),
+    "cache_write_tokens": (count, "usage.cache_creation_input_tokens"),
+    "reasoning_tokens": (count, "usage.output_tokens_details.thinking_tokens"),
 }
 
 
 class AnthropicProvider(ApiProvider):
-    """Calls of Anthropic's SDK; its own retries are off."""
+    """Calls of Anthropic's SDK."""
 
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import anthropic
 
-        client = anthropic.Anthropic(
+        messages = anthropic.Anthropic(
             api_key=key or "none", base_url=settings.address or None, max_retries=0
-        )
-        create, errors = client.messages.with_raw_response.create, (anthropic.AnthropicError,)
-        super().__init__(settings, key, client=client, errors=errors, create=create)
-        self._batches = client.messages.batches
+        ).messages
+        create, errors = messages.with_raw_response.create, anthropic.AnthropicError
+        super().__init__(settings, key, create=create, batches=messages.batches, errors=errors)
 
     def body(self, call: ModelCall) -> dict[str, Any]:
-        """The parameters of a request."""
         content: list[dict[str, Any]] = [
             {"type": "text", "text": part} for part in call.shared_and_own if part
         ]
@@ -64,65 +60,40 @@ class AnthropicProvider(ApiProvider):
             **({"output_config": config} if config else {}),
         }
 
-    def read(self, document: Mapping[str, Any]) -> Reply:
-        blocks = document.get("content")
-        parts = [look(block, "text") for block in blocks] if isinstance(blocks, list) else []
-        usage, stop = table(document.get("usage")), text(document.get("stop_reason")) or ""
+    def read(self, document: Mapping[str, Any]) -> Account:
+        parts = [look(block, "text") for block in listed(document.get("content"))]
+        stop = document.get("stop_reason")
         details = text(look(document, "stop_details.explanation")) or "it gives no reason"
-        return Reply(
-            text="".join(part for part in parts if isinstance(part, str)),
-            model=text(document.get("model")) or "",
-            tokens=Tokens(**tokens_of(usage, _TOKENS)),
+        return account_of(
+            document,
+            _PLACES,
+            answer="".join(part for part in parts if isinstance(part, str)),
             stop=stop,
             refusal=details if stop == "refusal" else "",
-            reply_id=text(document.get("id")),
-            reasoning_tokens=count(look(usage, "output_tokens_details.thinking_tokens")),
         )
 
-    def submit(self, bodies: Mapping[str, Mapping[str, Any]]) -> BatchState:
-        """Send requests by custom id, as one batch."""
-        requests: list[Any] = [{"custom_id": name, "params": body} for name, body in bodies.items()]
-        with self.translated():
-            return _state(self._batches.create(requests=requests))
+    def _submit(self, bodies: Mapping[str, Mapping[str, Any]]) -> Any:
+        requests = [{"custom_id": name, "params": body} for name, body in bodies.items()]
+        return self._batches.create(requests=requests)
 
-    def find(self, custom_ids: Sequence[str], *, since: datetime) -> BatchState | None:
-        """The batch that holds these requests, where its submission was not recorded.
+    def _state(self, batch: Any) -> BatchState:
+        ended = batch.processing_status == "ended"
+        return BatchState(batch.id, batch.created_at, ended, batch.expires_at)
 
-        :raises BatchUndecided: one may be it: only the results of a batch tell custom ids.
-        """
-        with self.translated():
-            for batch in self._batches.list(limit=100):
-                if batch.created_at < since:
-                    break
-                counts: dict[str, Any] = batch.request_counts.to_dict()
-                if sum(counts.values()) != len(custom_ids):
-                    continue
-                if not _state(batch).ended:
-                    raise BatchUndecided(f"batch {batch.id} may be it, and is under way")
-                if any(line.custom_id in custom_ids for line in self._batches.results(batch.id)):
-                    return _state(batch)
-        return None
+    def _holds(self, batch: Any, custom_ids: Sequence[str]) -> bool:
+        counts: dict[str, int] = batch.request_counts.to_dict()
+        if sum(counts.values()) != len(custom_ids):
+            return False
+        if batch.processing_status != "ended":
+            raise BatchUndecided(f"batch {batch.id} may be it, and is under way")
+        return any(line.custom_id in custom_ids for line in self._batches.results(batch.id))
 
-    def state(self, batch_id: str) -> BatchState:
-        with self.translated():
-            return _state(self._batches.retrieve(batch_id))
-
-    def results(self, batch_id: str) -> Iterator[BatchResult]:
-        """Yield the results of an ended batch's requests, in any order."""
-        with self.translated():
-            for line in self._batches.results(batch_id):
-                result = line.result.to_dict(mode="json")
-                message = result.get("message")
-                if isinstance(message, dict):
-                    yield BatchResult(line.custom_id, message)
-                    continue
-                words = text(look(result, "error.error.message")) or ""
-                yield BatchResult(line.custom_id, None, not_run(str(result.get("type")), words))
-
-    def cancel(self, batch_id: str) -> None:
-        with self.translated():
-            self._batches.cancel(batch_id)
-
-
-def _state(batch: MessageBatch) -> BatchState:
-    return BatchState(batch.id, batch.processing_status == "ended", batch.expires_at)
+    def _results(self, batch_id: str) -> Iterator[BatchResult]:
+        for line in self._batches.results(batch_id):
+            result = line.result.to_dict(mode="json")
+            message, words = result.get("message"), text(look(result, "error.error.message"))
+            if isinstance(message, dict):
+                yield BatchResult(line.custom_id, message)
+            else:
+                failure = not_run(str(result.get("type")), words or "")
+                yield BatchResult(line.custom_id, None, failure)

@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import re
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from review.errors import ReviewError
-from review.runners.api.prices import Tokens
 from review.runners.api.structured import INSTRUCTIONS, TEXT_INSTRUCTIONS
-from review.runners.cli.error_texts import MAX_REASON, clean, failure_of
-from review.runners.cli.json_output import look, text
-from review.runners.cli.reset_times import read_reset_time
-from review.runners.outcome import RunnerFailure
+from review.runners.cli.error_texts import (
+    MAX_REASON,
+    MAX_SAID,
+    clean,
+    failure_of,
+    limit_named_by,
+    stopped_at_limit,
+)
+from review.runners.cli.json_output import Places, encoded, gather, look, text
+from review.runners.outcome import Account, RunnerFailure
 from review.settings.file import RunnerSettings
 from review.vocabulary import FailureCode
 
@@ -28,7 +34,7 @@ _FEATURE_WORDS = {
     CACHE_FEATURE: r"prompt_cache|cache_control|breakpoint",
 }
 _NOTES_HEADING = "\n# Notes\n"
-_LIMITS = ("requests", "tokens", "input-tokens", "output-tokens")
+_COUNTED = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens")
 
 
 class ProviderFailed(ReviewError):
@@ -60,23 +66,11 @@ class ModelCall:
 
 
 @dataclass(frozen=True)
-class Reply:
-    """A model's answer; `stop` is the provider's word for its end."""
-
-    text: str
-    model: str
-    tokens: Tokens
-    stop: str
-    refusal: str
-    reply_id: str | None
-    reasoning_tokens: int | None
-
-
-@dataclass(frozen=True)
 class BatchState:
     """A batch at the provider; `problem` says why it failed as a whole."""
 
     batch_id: str
+    created_at: datetime
     ended: bool
     until: datetime | None
     problem: str = ""
@@ -91,23 +85,35 @@ class BatchResult:
     failure: RunnerFailure | None = None
 
 
-class ApiProvider:
-    """One API at one address; `without` has the optional features that its server lacks."""
+class ApiProvider(ABC):
+    """One API at one address; `without` has the optional features that its server lacks.
+
+    :param create: the SDK's call for one reply; its own retries are off.
+    :param batches: the SDK's calls for batches.
+    """
 
     def __init__(
         self,
         settings: RunnerSettings,
         key: str,
         *,
-        client: Any,
-        errors: tuple[type[Exception], ...],
         create: Callable[..., Any],
+        batches: Any,
+        errors: type[Exception],
     ) -> None:
-        weakref.finalize(self, client.close)
-        self._create = create
+        weakref.finalize(self, batches._client.close)
         self.settings = settings
         self.without: set[str] = set() if settings.structured else {SCHEMA_FEATURE}
+        self._create, self._batches = create, batches
         self._key, self._errors = key, errors
+
+    @abstractmethod
+    def body(self, call: ModelCall) -> dict[str, Any]:
+        """The parameters of a request."""
+
+    @abstractmethod
+    def read(self, document: Mapping[str, Any]) -> Account:
+        """The account that a reply's document gives."""
 
     @property
     def instructions(self) -> str:
@@ -134,11 +140,59 @@ class ApiProvider:
         :param timeout: seconds.
         :raises ProviderFailed: there is no answer.
         """
-        with self.translated():
-            return _document_of(self._create(**body, timeout=timeout))
+        with self._translated():
+            response = self._create(**body, timeout=timeout)
+            document = json.loads(response.http_response.content)
+            if not isinstance(document, dict):
+                raise ValueError(f"expected an object, got {str(document)[:99]}")  # noqa: TRY004
+            return document
+
+    def submit(self, bodies: Mapping[str, Mapping[str, Any]]) -> BatchState:
+        """Send requests by custom id, as one batch."""
+        with self._translated():
+            return self._state(self._submit(bodies))
+
+    def find(self, custom_ids: Sequence[str], *, since: datetime) -> BatchState | None:
+        """The batch that holds these requests, where its submission was not recorded.
+
+        :raises BatchUndecided: one may be it: only the results of a batch tell custom ids.
+        """
+        with self._translated():
+            for batch in self._batches.list(limit=100):
+                state = self._state(batch)
+                if state.created_at < since:
+                    break
+                if self._holds(batch, custom_ids):
+                    return state
+        return None
+
+    def state(self, batch_id: str) -> BatchState:
+        with self._translated():
+            return self._state(self._batches.retrieve(batch_id))
+
+    def results(self, batch_id: str) -> Iterator[BatchResult]:
+        """Yield the results of an ended batch's requests, in any order."""
+        with self._translated():
+            yield from self._results(batch_id)
+
+    def cancel(self, batch_id: str) -> None:
+        with self._translated():
+            self._batches.cancel(batch_id)
+
+    @abstractmethod
+    def _submit(self, bodies: Mapping[str, Mapping[str, Any]]) -> Any: ...
+
+    @abstractmethod
+    def _state(self, batch: Any) -> BatchState: ...
+
+    @abstractmethod
+    def _holds(self, batch: Any, custom_ids: Sequence[str]) -> bool: ...
+
+    @abstractmethod
+    def _results(self, batch_id: str) -> Iterable[BatchResult]: ...
 
     @contextmanager
-    def translated(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         """Turn the SDK's errors into `ProviderFailed`, without a key that is repeated."""
         try:
             yield
@@ -149,15 +203,17 @@ class ApiProvider:
             raise ProviderFailed(RunnerFailure(FailureCode.RUNNER_ERROR, reason)) from error
 
 
-def _document_of(response: Any) -> Mapping[str, Any]:
-    """The JSON object of a raw response.
-
-    :raises ValueError: it holds none.
-    """
-    document = json.loads(response.http_response.content)
-    if not isinstance(document, dict):
-        raise ValueError(f"expected an object, got {str(document)[:99]}")  # noqa: TRY004
-    return document
+def account_of(
+    document: Mapping[str, Any], places: Places, *, answer: str, stop: object, refusal: str
+) -> Account:
+    """The account of a reply; `stop` is the provider's word for its end."""
+    told = dict.fromkeys(_COUNTED, 0) | gather([document], places)
+    model, limit = text(document.get("model")), limit_named_by(stop)
+    failure = stopped_at_limit(limit) if limit else None
+    if refusal:
+        reason = f"the model refused to answer: {clean(refusal, limit=MAX_SAID)}"
+        failure = RunnerFailure(FailureCode.RUNNER_ERROR, reason)
+    return Account(encoded(answer), failure, told, (model,) if model else ())
 
 
 def not_run(kind: str, message: str, *, status: int | None = None) -> RunnerFailure:
@@ -176,15 +232,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         if re.fullmatch(r"\d+(?:\.\d+)?", headers.get(name, "")):
             return float(headers[name]) * factor
-    now, waits = datetime.now(UTC), []
-    for limit in _LIMITS:
-        for shape in (f"anthropic-ratelimit-{limit}-{{}}", f"x-ratelimit-{{}}-{limit}"):
-            told = headers.get(shape.format("reset"), "")
-            if headers.get(shape.format("remaining")) == "0" and (
-                at := read_reset_time(f"in {told}", now=now)
-            ):
-                waits.append(max((at - now).total_seconds(), 0.0))
-    return max(waits, default=None)
+    return None
 
 
 def _failed(error: Exception, key: str) -> ProviderFailed:

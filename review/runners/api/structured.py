@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
 
 from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
-from review.runners.cli.json_output import table
 from review.vocabulary import Decision, Severity
 
 INSTRUCTIONS = (
@@ -59,6 +60,20 @@ SCHEMA: dict[str, object] = _object(
 )
 
 
+class _Finding(msgspec.Struct):
+    severity: Severity
+    text: str
+    quote: str
+
+
+class _Review(msgspec.Struct):
+    pair: int
+    summary: str
+    findings: list[_Finding]
+    suggested_revision: str
+    decision: Decision
+
+
 def read_reviews(answer: str, *, ordinals: Sequence[int]) -> dict[int, TypedReview]:
     """Return the reviews by ordinal; empty where the answer is no such JSON.
 
@@ -67,13 +82,22 @@ def read_reviews(answer: str, *, ordinals: Sequence[int]) -> dict[int, TypedRevi
     """
     found: dict[int, TypedReview] = {}
     for entry in _entries(answer):
-        ordinal, review = entry.get("pair"), _review(entry)
-        if type(ordinal) is int and ordinal in ordinals and review is not None:
-            found.setdefault(ordinal, review)
+        if entry.pair in ordinals and entry.decision is not Decision.UNKNOWN:
+            findings = (
+                TypedFinding(item.severity, _one_line(item.text), _one_line(item.quote), WHOLE_NOTE)
+                for item in entry.findings
+            )
+            review = TypedReview(
+                decision=entry.decision,
+                findings=tuple(findings),
+                summary=_one_line(entry.summary),
+                suggestion=entry.suggested_revision.strip() or "None.",
+            )
+            found.setdefault(entry.pair, review)
     return found
 
 
-def _entries(answer: str) -> Iterator[Mapping[str, Any]]:
+def _entries(answer: str) -> Iterator[_Review]:
     opening = _OPENING.match(answer)
     at = opening.end() if opening else len(answer)
     while at < len(answer):
@@ -81,33 +105,9 @@ def _entries(answer: str) -> Iterator[Mapping[str, Any]]:
             entry, end = _DECODER.raw_decode(answer, at)
         except (ValueError, RecursionError):
             return
-        yield table(entry)
+        with suppress(msgspec.ValidationError):
+            yield msgspec.convert(entry, _Review)
         at = len(answer) - len(answer[end:].lstrip(", \t\r\n"))
-
-
-def _review(entry: Mapping[str, Any]) -> TypedReview | None:
-    findings = entry.get("findings")
-    texts = (entry.get("summary"), entry.get("suggested_revision"))
-    if entry.get("decision") not in _DECISIONS or not isinstance(findings, list):
-        return None
-    listed = [_finding(table(item)) for item in findings]
-    if None in listed or not all(isinstance(text, str) for text in texts):
-        return None
-    return TypedReview(
-        decision=Decision(entry["decision"]),
-        findings=tuple(item for item in listed if item is not None),
-        summary=_one_line(entry["summary"]),
-        suggestion=entry["suggested_revision"].strip() or "None.",
-    )
-
-
-def _finding(item: Mapping[str, Any]) -> TypedFinding | None:
-    text, quote = item.get("text"), item.get("quote")
-    if item.get("severity") not in Severity.values or not isinstance(text, str):
-        return None
-    if not isinstance(quote, str):
-        return None
-    return TypedFinding(Severity(item["severity"]), _one_line(text), _one_line(quote), WHOLE_NOTE)
 
 
 def _one_line(text: str) -> str:

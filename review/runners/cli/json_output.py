@@ -10,6 +10,8 @@ from typing import Any
 
 from review.runners.cli.error_texts import without_escapes
 
+# What reads a value (`text`, `count`, `money`), then the dotted paths where it may stand.
+Places = Mapping[str, tuple[Any, ...]]
 _OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
 _DECODER = json.JSONDecoder(strict=False)
 _MOST = 2**53
@@ -61,6 +63,11 @@ def table(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def listed(value: object) -> list[Any]:
+    """`value` where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def text(value: object) -> str | None:
     """`value` where it is a text that is not blank."""
     return value if isinstance(value, str) and value.strip() else None
@@ -88,12 +95,12 @@ def known(**values: object) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def tokens_of(usage: object, places: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
-    """Counts by our own names, from the first of their dotted paths that holds one."""
-    found = {
-        name: next((n for path in paths if (n := count(look(usage, path))) is not None), None)
-        for name, paths in places.items()
-    }
+def gather(documents: Iterable[object], places: Places) -> dict[str, Any]:
+    """Read values by our own names; the first that is found, over the documents and their paths."""
+    documents, found = list(documents), {}
+    for name, (reader, *paths) in places.items():
+        values = (reader(look(item, path)) for item in documents for path in paths)
+        found[name] = next((value for value in values if value is not None), None)
     return known(**found)
 
 

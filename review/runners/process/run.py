@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from review.errors import ReviewError
 from review.runners.process.table import kill_orphans
 
+ProgramOutput = subprocess.CompletedProcess[bytes]
 _PAUSE = 0.02
 _GRACE = 1.0
 _ORPHANS_END_WITHIN = 0.7
@@ -52,22 +52,15 @@ class ProcessRequest:
 class ProcessResult:
     """Result of a program that ended.
 
-    :param exit_code: None when a signal ended it.
+    :param exit_code: negative: the number of the signal that ended it; None: not known.
     :param duration: seconds.
     """
 
     exit_code: int | None
-    signal: int | None
     timed_out: bool
     interrupted: bool
     duration: float
     stdout_truncated: bool
-
-
-class ProgramOutput(NamedTuple):
-    exit_code: int
-    stdout: bytes
-    stderr: bytes
 
 
 def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessResult:
@@ -88,10 +81,8 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
         _end(process, request.mark)
     truncated = request.stdout_path.stat().st_size > request.max_bytes
     _cut(request, request.max_bytes)
-    code = process.returncode
     return ProcessResult(
-        exit_code=code if code is not None and code >= 0 else None,
-        signal=-code if code is not None and code < 0 else None,
+        exit_code=process.returncode,
         timed_out=not ended and not stop.is_set(),
         interrupted=not ended and stop.is_set(),
         duration=time.monotonic() - begun,
@@ -107,14 +98,13 @@ def read_program(
     :raises ProgramNotStarted: the system does not start it, or `timeout` seconds are over.
     """
     try:
-        done = subprocess.run(
+        return subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=env, timeout=timeout,
             check=False,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         told = getattr(error, "strerror", None) or error
         raise ProgramNotStarted(f"cannot run {argv[0]!r}: {told}") from error
-    return ProgramOutput(done.returncode, done.stdout, done.stderr)
 
 
 def _wait(

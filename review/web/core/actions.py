@@ -24,8 +24,6 @@ CHANGE_JOBS = "review.change_reviewjob"  # the permission to request reviews, an
 class MissingField(UsageRefused):
     """The form lacks a field, or has one that is blank or too long."""
 
-    code = "missing-field"
-
 
 class SeeOther(HttpResponseRedirect):
     """303: the browser fetches the next page with GET, and a reload repeats nothing."""

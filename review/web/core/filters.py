@@ -28,13 +28,9 @@ Key = tuple[str | int, ...]
 class UnknownFilter(UsageRefused):
     """The address asks for a filter, or a value of one, that the page does not have."""
 
-    code = "unknown-filter"
-
 
 class BadPlace(UsageRefused):
     """The address names no place in the list."""
-
-    code = "bad-place"
 
 
 @dataclass(frozen=True)

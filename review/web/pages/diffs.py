@@ -74,16 +74,15 @@ def _context(
     pick = Pick(
         row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
     )
-    marks = mark_findings((item.finding, item.line) for item in change.findings)
     return {
         "filters": filters,
         "change": change,
         "event": row.event,
         "note_path": row.note.path,
         "model_partition": wanted.model_partition,
-        "note_html": _html(change.note, marks),
+        "note_html": _html(change.note, mark_findings(change.findings)),
         "gate_html": _html(change.gate, []),
-        "loose": [item.finding for item in change.findings if item.line is None],
+        "loose": [finding for finding, line in change.findings if line is None],
         "against": wanted.against.value,
         # An ack accepts these two texts and no others.
         "pick": write_pick(pick),

@@ -106,7 +106,7 @@ def _context(
     config = settings.current()
     text = gate.text if gate else ""
     if not gate and document.texts:
-        text = snapshot_text(document.texts[0].snapshot_id).text
+        text = snapshot_text(document.texts[0].snapshot_id)
     look = Look(headings=(2, 3))
     change = change_since(gate, against) if gate and against is not None else None
     return {

@@ -16,8 +16,9 @@ from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs.board import show_jobs
 from review.jobs.job_documents import JobJson
-from review.jobs.output_states import outputs_of
+from review.jobs.output_states import output_states
 from review.knowledge_base.opening import open_corpus
+from review.models import ReviewJob
 from review.recovery.documents import RecoveredJson, RecoveryJson
 from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
 from review.runners.process.table import ProcessTable
@@ -126,9 +127,9 @@ def _plans(
     outcomes: Sequence[RecoveredJson], jobs: Sequence[JobJson], action: RecoveryAction
 ) -> list[dict[str, Any]]:
     by_id = {job.review_job_id: job for job in jobs}
-    loses = action is not RecoveryAction.INGEST
-    states = outputs_of(list(by_id), config=settings.current()) if loses else {}
-    lost = {key: state for key, state in states.items() if state in _LOST}
+    losing = [] if action is RecoveryAction.INGEST else list(by_id)
+    found = output_states(ReviewJob.objects.filter(pk__in=losing), config=settings.current())
+    lost = {key: output.state for key, output in found.items() if output.state in _LOST}
     return [
         {
             "job": by_id[outcome.review_job_id],

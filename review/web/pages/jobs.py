@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
@@ -16,21 +18,21 @@ from msgspec import UNSET
 
 from review import settings
 from review.acceptance.pair_actions import Pick
-from review.jobs.board import (
-    JobFilter,
-    count_jobs_by_kind,
-    job_rows,
-    newest_job_ids,
-    require_job,
-    show_jobs,
-)
+from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
 from review.protocol.telemetry import output_tokens_by_model
 from review.runners.process.table import ProcessTable
 from review.selection.freshness import in_flight
-from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
+from review.vocabulary import (
+    OPEN_JOB_STATUSES,
+    Decision,
+    FailureCode,
+    Grouping,
+    JobStatus,
+    PairStatus,
+)
 from review.web.core.actions import CHANGE_JOBS, SeeOther, require_permission
 from review.web.core.cached import recoverable
 from review.web.core.filters import Filters, Paged, parse_filters
@@ -53,13 +55,41 @@ _KNOWN = {
 _FILES: tuple[JobFile, ...] = get_args(JobFile)
 
 
+@dataclass(frozen=True)
+class ShownJob:
+    """A job of the list, and why it needs attention: words of `NEEDS`."""
+
+    job: JobJson
+    needs: list[str]
+
+    @property
+    def about(self) -> str:
+        """The note of a job for one note, the gate of a job for one gate."""
+        first = self.job.pairs[0]
+        return first.note_path if self.job.grouping == Grouping.NOTE else first.gate_id
+
+    @property
+    def decisions(self) -> list[tuple[str, int]]:
+        counts = Counter(pair.decision for pair in self.job.pairs)
+        return [(word, counts[word]) for word in Decision.values if counts[word]]
+
+
 def jobs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     needing = _needing() if filters.all("needs") else {}
     size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
     place = filters.place(int)
-    before = int(place[0]) if place else None
-    ids = newest_job_ids(_wanted(filters, needing), before=before, limit=size + 1)
+    needs = filters.all("needs")
+    found = find_jobs(
+        statuses=filters.all("status"),
+        partitions=filters.all("partition"),
+        failure_codes=filters.all("code"),
+        lenses=filters.all("lens"),
+        job_ids=[job for need in needs for job in needing[need]] if needs else None,
+    ).reverse()
+    if place:
+        found = found.filter(pk__lt=int(place[0]))
+    ids = list(found.values_list("pk", flat=True)[: size + 1])
     paged = filters.cut(ids, size, lambda job_id: (job_id,))
     return page(
         request,
@@ -77,17 +107,6 @@ def _list_document(paged: Paged[int]) -> JobListJson:
     return document
 
 
-def _wanted(filters: Filters, needing: Mapping[str, list[int]]) -> JobFilter:
-    needs = filters.all("needs")
-    return JobFilter(
-        statuses=tuple(JobStatus(word) for word in filters.all("status")),
-        partitions=filters.all("partition"),
-        failure_codes=tuple(FailureCode(word) for word in filters.all("code")),
-        lenses=filters.all("lens"),
-        job_ids=tuple(job for need in needs for job in needing[need]) if needs else None,
-    )
-
-
 def _needing() -> dict[str, list[int]]:
     """The jobs that need attention, by words of `NEEDS`."""
     found = recoverable()
@@ -98,21 +117,21 @@ def _needing() -> dict[str, list[int]]:
 def _list_context(
     filters: Filters, paged: Paged[int], needing: Mapping[str, list[int]]
 ) -> dict[str, Any]:
-    rows = job_rows(paged.items, gates_folder=settings.current().gates_folder)
-    counts = count_jobs_by_kind()
+    shown = show_jobs(paged.items, gates_folder=settings.current().gates_folder)
+    counts = count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
     return {
         "filters": filters,
         "paged": paged,
         "rows": [
-            {"row": row, "needs": [need for need, ids in needing.items() if row.job.pk in ids]}
-            for row in rows
+            ShownJob(job, [need for need, ids in needing.items() if job.review_job_id in ids])
+            for job in shown
         ],
         "facets": [
-            filters.facet("status", "Status", counts.statuses),
+            filters.facet("status", "Status", counts["status"]),
             filters.facet("needs", "Needs attention", needs, labels=NEEDS.__getitem__),
-            filters.facet("partition", "Model partition", counts.partitions),
-            filters.facet("code", "Why it failed", counts.failure_codes, labels=label),
+            filters.facet("partition", "Model partition", counts["partition"]),
+            filters.facet("code", "Why it failed", counts["code"], labels=label),
         ],
     }
 

@@ -17,7 +17,7 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
-from review.reviews.texts import ReviewPart, StoredText, snapshot_text, text_of_review
+from review.reviews.texts import ReviewPart, snapshot_text, text_of_review
 from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.core.actions import NEXT, actor, after_post, require_permission, required
@@ -55,7 +55,7 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
 def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config) -> dict[str, Any]:
     part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
     is_review = part is ReviewPart.REVIEW
-    text = StoredText(shown.text) if is_review else text_of_review(shown.review_pair_id, part)
+    text = shown.text if is_review else text_of_review(shown.review_pair_id, part)
     findings = shown.findings if part is ReviewPart.NOTE else []
     links = note_links(corpus, shown.note_path, config=config)
     look = Look(
@@ -71,8 +71,8 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
         "filters": filters,
         "review": shown,
         "part": part.value,
-        "text": text,
-        "html": render_text(text.text, by_lines="as" in filters.values, look=look, quotes=marks),
+        "judged": {ReviewPart.NOTE: shown.note, ReviewPart.GATE: shown.gate}.get(part),
+        "html": render_text(text, by_lines="as" in filters.values, look=look, quotes=marks),
         "choices": [word.value for word in ACCEPTING_DECISIONS],
         "beside": neighbours(filters, key) if "from" in filters.values else None,
         "can_override": can_override,
@@ -125,9 +125,9 @@ def snapshot(request: HttpRequest, snapshot_id: int) -> HttpResponse:
     return _raw(snapshot_text(snapshot_id))
 
 
-def _raw(found: StoredText) -> HttpResponse:
+def _raw(text: str) -> HttpResponse:
     # `nosniff` comes with every answer; without it a browser might take these bytes for a page.
-    data = found.text.encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8", "surrogatepass")
     return HttpResponse(data, content_type="text/plain; charset=utf-8")
 
 

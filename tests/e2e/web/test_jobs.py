@@ -41,7 +41,9 @@ class TestList:
 
         response = web.get("/jobs/?status=failed")
 
-        assert [item["row"].job.pk for item in response.context["rows"]] == [failed.review_job_id]
+        assert [item.job.review_job_id for item in response.context["rows"]] == [
+            failed.review_job_id
+        ]
         counts = {o.value: o.count for o in response.context["facets"][0].options}
         assert counts == {"queued": 1, "running": 0, "completed": 0, "failed": 1}
 
@@ -68,8 +70,8 @@ class TestList:
         first = web.get("/jobs/?status=queued")
         second = web.get(first.context["paged"].next_url)
 
-        assert [item["row"].job.pk for item in first.context["rows"]] == ids[:0:-1]
-        assert [item["row"].job.pk for item in second.context["rows"]] == ids[:1]
+        assert [item.job.review_job_id for item in first.context["rows"]] == ids[:0:-1]
+        assert [item.job.review_job_id for item in second.context["rows"]] == ids[:1]
         assert second.context["paged"].next_url == ""
         assert second.context["paged"].first_url == "/jobs/?status=queued"
 

@@ -96,7 +96,7 @@ class TestRecovery:
 
         rows = web.get("/jobs/?needs=abandoned").context["rows"]
 
-        assert [(item["row"].job.pk, item["needs"]) for item in rows] == [(lost, ["abandoned"])]
+        assert [(item.job.review_job_id, item.needs) for item in rows] == [(lost, ["abandoned"])]
 
 
 class TestCoverage:

@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review.domain.grouping import group_targets, split_by_cost
+from review.domain.paths import lens_of
 from review.vocabulary import Grouping
 
 
 @dataclass(frozen=True)
 class Item:
-    note: str
-    gate: str
+    note_path: str
+    gate_path: str
 
     @property
-    def lens(self) -> str:
-        return self.gate.split("/")[0]
+    def gate_id(self) -> str:
+        return self.gate_path
 
 
 ITEMS = [
@@ -28,21 +29,14 @@ ITEMS = [
 
 
 def grouped(items, grouping, batch_size=8):
-    return group_targets(
-        items,
-        grouping=grouping,
-        batch_size=batch_size,
-        note_of=lambda item: item.note,
-        gate_of=lambda item: item.gate,
-        lens_of=lambda item: item.lens,
-    )
+    return group_targets(items, grouping=grouping, batch_size=batch_size)
 
 
 class TestGroupTargets:
     def test_by_note_makes_one_group_per_note_and_lens(self):
         groups = grouped(ITEMS, Grouping.NOTE, batch_size=None)
 
-        assert [(group.items[0].note, group.lens, len(group.items)) for group in groups] == [
+        assert [(group.items[0].note_path, group.lens, len(group.items)) for group in groups] == [
             ("n1", "prose", 2),
             ("n1", "semantic", 1),
             ("n2", "prose", 2),
@@ -54,7 +48,9 @@ class TestGroupTargets:
     def test_by_gate_makes_batches_of_notes(self):
         groups = grouped(ITEMS, Grouping.GATE, batch_size=2)
 
-        assert [(group.items[0].gate, [item.note for item in group.items]) for group in groups] == [
+        assert [
+            (group.items[0].gate_path, [item.note_path for item in group.items]) for group in groups
+        ] == [
             ("prose/a", ["n1", "n2"]),
             ("prose/a", ["n3"]),
             ("prose/b", ["n1", "n2"]),
@@ -83,7 +79,9 @@ class TestGroupTargets:
             groups = grouped(items, grouping, batch_size)
             packed = [item for group in groups for item in group.items]
             assert sorted(packed, key=repr) == sorted(items, key=repr)
-            assert all(len({item.lens for item in group.items}) == 1 for group in groups)
+            assert all(
+                len({lens_of(item.gate_id) for item in group.items}) == 1 for group in groups
+            )
 
 
 class TestSplitByCost:

@@ -14,7 +14,6 @@ from review.domain.markdown.links import (
     LinkKind,
     extract_links,
     resolve_link,
-    stems_of,
 )
 
 MARKS = st.text(alphabet="[]()<>!`\\|#:\"' \t\r\n-~ab@.\ud800", max_size=150)
@@ -42,7 +41,7 @@ def targets(text: str) -> list[str]:
 
 
 def resolved(target: str, kind: LinkKind | None = None, **flavour):
-    base = LinkBase(KNOWN, stems_of(KNOWN), **flavour)
+    base = LinkBase(KNOWN, **flavour)
     return resolve_link(target, note_path=NOTE, base=base, kind=kind)
 
 

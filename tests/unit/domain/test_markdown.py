@@ -8,7 +8,7 @@ import pytest
 
 from review.domain.markdown.anchors import anchors_of, slug_of
 from review.domain.markdown.flavours import COMMONMARK, FLAVOURS, flavour_of
-from review.domain.markdown.links import LinkBase, LinkKind, extract_links, resolve_link, stems_of
+from review.domain.markdown.links import LinkBase, LinkKind, extract_links, resolve_link
 from review.settings.file import _Flavour
 
 NOTE = "kb/notes/a.md"
@@ -20,7 +20,7 @@ def targets(text: str, flavour: str = "commonmark") -> list[str]:
 
 def resolved(target: str, *known: str, flavour: str = "commonmark", **more):
     kind = more.pop("kind", LinkKind.INLINE)
-    base = LinkBase(frozenset(known), stems_of(known), flavour_of(flavour, **more))
+    base = LinkBase(frozenset(known), flavour_of(flavour, **more))
     return resolve_link(target, note_path=NOTE, base=base, kind=kind)
 
 
@@ -110,6 +110,23 @@ class TestTargets:
     @pytest.mark.parametrize("target", ["/2015/02/13/x/", "/docs/x", "@/x.md", "@site/x.png"])
     def test_of_a_site_are_not_ours_until_its_root_is_set(self, target):
         assert resolved(target, "kb", NOTE).external
+
+    @pytest.mark.parametrize(
+        ("flavour", "target", "path"),
+        [
+            ("docusaurus", "./intro", "kb/notes/01-intro.md"),
+            ("docusaurus", "/kb/notes/guides/set-up#first", "kb/notes/02_guides/3. set-up.mdx"),
+            ("docusaurus", "2024-01-plan", "kb/notes/2024-01-plan.md"),
+            ("hugo", "my-note/", "kb/notes/My Note.md"),
+            ("hugo", "/notes/part-one/whats-new", "kb/notes/Part One/What's  New.md"),
+        ],
+    )
+    def test_may_name_the_page_that_a_site_makes_of_a_note(self, flavour, target, path):
+        assert resolved(target, path, NOTE, flavour=flavour, site_root="kb").path == path
+
+    @pytest.mark.parametrize("target", ["./plan", "./01-plan"])
+    def test_keep_the_numbers_of_dates(self, target):
+        assert resolved(target, "kb/notes/2024-01-plan.md", flavour="docusaurus").path is None
 
     @pytest.mark.parametrize(
         ("target", "flavour"), [("@/b.md", "zola"), ("/b/", "hugo"), ("/b", "docusaurus")]

@@ -11,7 +11,7 @@ from review.knowledge_base.walker import ScanRules
 from review.settings.config import Config
 
 LIMIT = 100_000
-RULES = ScanRules(max_bytes=LIMIT, roots=("kb/notes",), pruned=frozenset({"kb/reports"}))
+RULES = ScanRules(roots=("kb/notes",), pruned=frozenset({"kb/reports"}))
 
 
 def write(root: Path, path: str, content: str | bytes = "# A note\n\nWith text.\n") -> Path:
@@ -47,8 +47,8 @@ def later() -> int:
 
 def make_corpus(root: Path, *, clock_ns: Any = later, **changes: Any) -> Corpus:
     """Open a corpus whose clock lets the index trust files that were written just now."""
-    options = {key: changes.pop(key) for key in ("use_cache", "known_rules") if key in changes}
-    return Corpus(make_config(root, **changes), clock_ns=clock_ns, **options)
+    use_cache = changes.pop("use_cache", True)
+    return Corpus(make_config(root, **changes), clock_ns=clock_ns, use_cache=use_cache)
 
 
 def problem_codes(problems: Any) -> dict[str, str]:

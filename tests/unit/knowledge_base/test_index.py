@@ -122,7 +122,7 @@ class TestSave:
     def filled(self, path: Path) -> FileIndex:
         filled = FileIndex(path, root="/r", clock_ns=later)
         filled.kind_number(NO_KIND)
-        filled.remember_note("a.md", self.ROW)
+        filled.keep(filled.notes, "a.md", self.ROW)
         return filled
 
     def test_makes_the_folder(self, tmp_path):

@@ -227,13 +227,13 @@ class TestClock:
         row = index_module.NoteRow(SETTLED, "0" * 64, "", 0, ())
         clock = [10 * hour]
         first = FileIndex(path, root="/r", clock_ns=lambda: clock[0])
-        first.remember_note("a.md", row)
+        first.keep(first.notes, "a.md", row)
         first.save()
 
         second = FileIndex(path, root="/r", clock_ns=lambda: clock[0])
         assert second.notes == {"a.md": row}
         clock[0] = 9 * hour
-        second.remember_note("b.md", row)
+        second.keep(second.notes, "b.md", row)
         second.save()
 
         assert FileIndex(path, root="/r", clock_ns=lambda: 9 * hour + 1).notes == {}
@@ -290,7 +290,7 @@ class TestExtremeNumbers:
         signature = StatSignature(2**62, -1, 2**62 + 1, 2**64 - 1, 2**64 - 1)
         row = index_module.NoteRow(signature, "0" * 64, "", 0, ())
         filled = FileIndex(path, root="/r", clock_ns=lambda: NOW)
-        filled.remember_note("a.md", row)
+        filled.keep(filled.notes, "a.md", row)
 
         filled.save()
 

@@ -113,7 +113,7 @@ class TestTable:
 
         assert resolved(root, "[x](../linked/note.md) [[note]]") == {
             "../linked/note.md": "kb/notes/linked/note.md",
-            "note": "kb/notes/linked/note.md",
+            "note": "kb/types/note.md",
         }
 
     def test_walks_the_knowledge_base_for_wikilinks_only(self, root):
@@ -150,7 +150,7 @@ class TestKnown:
     def test_gives_paths_by_stem(self, root):
         stems = make_corpus(root).linker.base.stems
 
-        assert stems["stem"] == ("kb/notes/area/deep/stem.md",)
+        assert stems["stem"] == ["kb/notes/area/deep/stem.md"]
         assert "nobody" not in stems
         assert len(stems) == len(list(stems))
 

@@ -11,9 +11,9 @@ import pytest
 from review.domain.paths import BadPath
 from review.knowledge_base import NoSuchNote
 from review.knowledge_base.index import FileIndex
-from review.knowledge_base.named_paths import PathScanner
-from review.knowledge_base.notes import NoteLoader
+from review.knowledge_base.notes import load_notes
 from review.knowledge_base.reader import DiskPaths, read_file
+from review.knowledge_base.walker import Scanner
 from tests.unit.knowledge_base.builders import (
     LIMIT,
     RULES,
@@ -224,14 +224,14 @@ class TestSelection:
     def test_reports_a_note_that_vanishes_between_scan_and_read(self, tmp_path):
         write(tmp_path, A)
         write(tmp_path, "kb/notes/b.md")
-        scanner = PathScanner(str(tmp_path), RULES, DiskPaths(str(tmp_path)))
+        scanner = Scanner(str(tmp_path), RULES, DiskPaths(str(tmp_path)))
         scanner.add_roots()
         found = scanner.result()
         (tmp_path / A).unlink()
         read = functools.partial(read_file, str(tmp_path), max_bytes=LIMIT)
-        loader = NoteLoader(FileIndex(None, root="/", clock_ns=later), read=read, folder_types={})
+        index = FileIndex(None, root="/", clock_ns=later)
 
-        notes = loader.load(found, now_ns=later())
+        notes = load_notes(found, index=index, read=read, now_ns=later())
 
         assert [note.path for note in notes.notes] == ["kb/notes/b.md"]
         assert problem_codes(notes.problems) == {A: "vanished"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from review.domain.paths import sha256_hex
 from review.knowledge_base import Corpus
 from review.knowledge_base.index import FileIndex
-from review.knowledge_base.notes import NoteLoader
+from review.knowledge_base.notes import load_notes
 from review.knowledge_base.reader import RACY_WINDOW_NS, FileContent, StatSignature, UnreadableFile
 from review.knowledge_base.walker import FileEntry, ScanResult
 from tests.unit.knowledge_base.builders import (
@@ -194,11 +195,11 @@ class TestTrust:
         """Load, change the content behind an equal stat, load again; give the second hash."""
         reader = FakeReader(read)
         index = FileIndex(None, root="/", clock_ns=lambda: now_ns)
-        loader = NoteLoader(index, read=reader.read, folder_types={})
+        load = partial(load_notes, index=index, read=reader.read, now_ns=now_ns)
         found = ScanResult([FileEntry(A, A, scanned)], [])
-        loader.load(found, now_ns=now_ns)
+        load(found)
         reader.data = b"two"
-        return loader.load(found, now_ns=now_ns).notes[0].sha256
+        return load(found).notes[0].sha256
 
     def test_is_given_to_a_file_that_lay_still_long_enough(self):
         assert self.load_twice(self.OLD, read=self.OLD, now_ns=self.NOW) == sha256_hex(b"one")
@@ -229,13 +230,12 @@ class TestTrust:
     def test_ends_with_any_part_of_the_stat(self, field):
         reader = FakeReader(self.OLD)
         index = FileIndex(None, root="/", clock_ns=lambda: self.NOW)
-        loader = NoteLoader(index, read=reader.read, folder_types={})
-        found = ScanResult([FileEntry(A, A, self.OLD)], [])
-        loader.load(found, now_ns=self.NOW)
+        load = partial(load_notes, index=index, read=reader.read, now_ns=self.NOW)
+        load(ScanResult([FileEntry(A, A, self.OLD)], []))
         changed = self.OLD._replace(**{field: getattr(self.OLD, field) - 1})
 
         again = ScanResult([FileEntry(A, A, changed)], [])
-        loader.load(again, now_ns=self.NOW)
+        load(again)
 
         assert reader.reads == 2
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from review.knowledge_base.reader import UnreadableFile, decode, is_blank, read_file
+from review.knowledge_base.reader import UnreadableFile, decode, read_file
 from tests.unit.knowledge_base.builders import LIMIT, link, write
 
 NFD_NAME = "kb/notes/e\u0301.md"
@@ -207,11 +207,3 @@ class TestDecode:
     )
     def test_gives_text_that_encodes_to_the_same_bytes(self, data):
         assert decode("kb/notes/a.md", data).encode() == data
-
-    @pytest.mark.parametrize("text", ["", " \n\t\r\n", "\ufeff", "\ufeff\n\n"])
-    def test_calls_white_space_blank(self, text):
-        assert is_blank(text)
-
-    @pytest.mark.parametrize("text", ["x", "\ufeffx", "---\n---\n"])
-    def test_calls_any_mark_text(self, text):
-        assert not is_blank(text)

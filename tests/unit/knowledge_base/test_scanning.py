@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from review.knowledge_base.reader import DiskPaths
 from review.knowledge_base.walker import Scanner, ScanResult
 from tests.unit.knowledge_base.builders import RULES, problem_codes, write
 
@@ -21,8 +22,8 @@ NFD = unicodedata.normalize("NFD", NFC)
 
 
 def scan(root: Path, folder: str = "kb/notes", **rules: Any) -> ScanResult:
-    scanner = Scanner(str(root), replace(RULES, **rules))
-    scanner.add_folder(folder, folder)
+    scanner = Scanner(str(root), replace(RULES, roots=(folder,), **rules), DiskPaths(str(root)))
+    scanner.add_roots()
     return scanner.result()
 
 
@@ -190,22 +191,6 @@ class TestWalk:
 
         assert paths(scan(tmp_path)) == ["kb/notes/folder.md/x.md"]
 
-    @pytest.mark.parametrize(
-        ("content", "code"),
-        [
-            pytest.param(b"", "empty-note", id="empty"),
-            pytest.param(b"x" * 11, "too-large", id="too-large"),
-        ],
-    )
-    def test_reports_sizes_that_cannot_be_reviewed(self, tmp_path, content, code):
-        write(tmp_path, "kb/notes/a.md", content)
-        write(tmp_path, "kb/notes/b.md", b"x" * 10)
-
-        found = scan(tmp_path, max_bytes=10)
-
-        assert paths(found) == ["kb/notes/b.md"]
-        assert problem_codes(found.problems) == {"kb/notes/a.md": code}
-
     def test_reports_pipes_only_where_a_note_could_be(self, tmp_path):
         write(tmp_path, "kb/notes/a.md")
         os.mkfifo(tmp_path / "kb/notes/pipe.md")
@@ -261,7 +246,7 @@ class TestWalk:
             # Here, because pytest's own clean-up recurses.
             subprocess.run(["rm", "-rf", str(tmp_path / "kb")], check=True)
 
-        assert problem_codes(found.problems) == {f"{nested}/x.md": "empty-note"}
+        assert paths(found) == [f"{nested}/x.md"]
 
 
 class TestIdentity:
@@ -290,12 +275,6 @@ class TestIdentity:
         assert paths(found) == ["kb/notes/a.md"]
         assert problem_codes(found.problems) == {NFC: "name-collision"}
         assert found.problems[0].skipped
-
-    def test_that_two_files_share_skips_both_even_if_one_is_empty(self, tmp_path):
-        write(tmp_path, NFC, "one")
-        write(tmp_path, NFD, "")
-
-        assert problem_codes(scan(tmp_path).problems) == {NFC: "name-collision"}
 
     def test_of_folders_may_be_shared_where_their_files_differ(self, tmp_path):
         write(tmp_path, "kb/notes/e\u0301/x.md")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.knowledge_base.builders import link, problem_codes, write
+from tests.unit.knowledge_base.builders import link, make_corpus, problem_codes, write
 from tests.unit.knowledge_base.test_scanning import paths, scan
 
 
@@ -62,21 +62,31 @@ class TestLinks:
         assert problem_codes(scan(tmp_path).problems) == {"kb/notes/dead.md": "vanished"}
 
     @pytest.mark.parametrize(
-        ("links", "looping", "extra"),
+        "links",
         [
-            pytest.param({"self": "self"}, ["self"], 0, id="to-itself"),
-            pytest.param({"a1.md": "a2.md", "a2.md": "a1.md"}, ["a1.md", "a2.md"], 0, id="files"),
-            pytest.param({"here": "."}, ["here"], 0, id="to-its-folder"),
-            pytest.param({"deep/up": "../../.."}, ["deep/up"], 0, id="to-the-root"),
-            pytest.param(
-                {"x/to-y": "../y", "y/to-x": "../x"},
-                ["x/to-y/to-x", "y/to-x/to-y"],
-                2,
-                id="to-one-another",
-            ),
+            pytest.param({"self.md": "self.md"}, id="to-itself"),
+            pytest.param({"a1.md": "a2.md", "a2.md": "a1.md"}, id="files"),
+            pytest.param({"here": "."}, id="to-its-folder"),
+            pytest.param({"deep/up": "../../.."}, id="to-the-root"),
+            pytest.param({"deep/up": "../.."}, id="to-the-folder-of-a-root"),
         ],
     )
-    def test_that_loop_end(self, tmp_path, links, looping, extra):
+    def test_that_loop_are_problems(self, tmp_path, links):
+        for name, target in links.items():
+            link(tmp_path, f"kb/notes/{name}", target)
+
+        assert problem_codes(scan(tmp_path).problems) == {
+            f"kb/notes/{name}": "link-loop" for name in links
+        }
+
+    @pytest.mark.parametrize(
+        "links",
+        [
+            pytest.param({"x/to-y": "../y", "y/to-x": "../x"}, id="to-one-another"),
+            pytest.param({"sibling": "x"}, id="to-a-sibling"),
+        ],
+    )
+    def test_to_folders_that_are_walked_give_no_note_twice(self, tmp_path, links):
         for folder in ("", "x/", "y/"):
             write(tmp_path, f"kb/notes/{folder}a.md")
         for name, target in links.items():
@@ -84,25 +94,30 @@ class TestLinks:
 
         found = scan(tmp_path)
 
-        codes = problem_codes(found.problems)
-        assert {"kb/notes/a.md", "kb/notes/x/a.md", "kb/notes/y/a.md"} <= set(paths(found))
-        assert set(codes.values()) == {"link-loop"}
-        assert sorted(codes) == [f"kb/notes/{name}" for name in looping]
-        assert len(found.entries) == 3 + extra
+        assert paths(found) == ["kb/notes/a.md", "kb/notes/x/a.md", "kb/notes/y/a.md"]
+        assert found.problems == []
 
-    def test_that_multiply_are_bounded(self, tmp_path):
-        levels, links = 8, 10
-        for level in range(levels):
+    def test_that_multiply_are_followed_once(self, tmp_path):
+        for level in range(8):
             write(tmp_path, f"kb/store/{level}/a.md")
-            for number in range(links):
+            for number in range(10):
                 link(tmp_path, f"kb/store/{level}/{number}", f"../{level + 1}")
-        write(tmp_path, f"kb/store/{levels}/a.md")
         link(tmp_path, "kb/notes/start", "../store/0")
+        link(tmp_path, "kb/notes/later", "../store/0")
 
         found = scan(tmp_path)
 
-        assert len(found.entries) <= 16 * (levels + 1)
-        assert set(problem_codes(found.problems).values()) == {"link-loop"}
+        assert len(found.entries) == 8
+        assert found.entries[0].path.startswith("kb/notes/later/")
+        assert found.problems == [] or set(problem_codes(found.problems).values()) == {"vanished"}
+
+    def test_to_a_folder_of_notes_name_the_notes_there(self, tmp_path):
+        write(tmp_path, "kb/notes/real/a.md")
+        link(tmp_path, "kb/notes/alias", "real")
+
+        for name in ("kb/notes/alias", "kb/notes/alias/a.md"):
+            (note,) = make_corpus(tmp_path).notes([name]).notes
+            assert note.path == "kb/notes/real/a.md"
 
     def test_to_the_reports_folder_lead_to_no_notes(self, tmp_path):
         write(tmp_path, "kb/reports/reviews/a.md")

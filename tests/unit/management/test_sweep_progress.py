@@ -8,7 +8,7 @@ import pytest
 
 from review.errors import ExitCode
 from review.management.commands.review_sweep import sweep_exit_code, sweep_lines
-from review.management.kit.sweep_command import json_lines, line_of, numbers_of
+from review.management.kit.progress import json_lines, line_of, numbers_of
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepCostJson, SweepJson
 from review.sweeps.progress import SweepEvent, Tally
 

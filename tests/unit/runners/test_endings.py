@@ -7,10 +7,10 @@ import json
 import pytest
 
 from review.runners import verify as proving
-from review.runners.outcome import Captured, RunnerFailure
+from review.runners.cli.readers import Run
+from review.runners.outcome import RunnerFailure
 from review.runners.process.run import ProcessResult
 from review.runners.spec import Access, Dialect, RunnerSpec
-from review.runners.verify import Run
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import NOTES, TOKEN, Fake
 
@@ -183,8 +183,8 @@ class TestFailure:
 def prove(dialect, stdout, *, stderr=b"", exit_code=0, file=None):
     """What a run of a CLI that printed this comes to."""
     spec = RunnerSpec("r", dialect, access={Access.READ: ()})
-    result = ProcessResult(exit_code, None, False, False, 1.0, False)
-    run = Run(spec, Access.READ, Captured(stdout, stderr, exit_code, file), result, 9.0)
+    result = ProcessResult(exit_code, False, False, 1.0, False)
+    run = Run(spec, Access.READ, stdout, stderr, file, result=result, timeout=9.0)
     return proving.verify_run(run)
 
 

@@ -9,18 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.runners.cli.claude_code import read_claude_code
-from review.runners.cli.codex import read_codex
 from review.runners.cli.error_texts import clean, failure_of
-from review.runners.cli.gemini import read_gemini
 from review.runners.cli.json_output import count, look, money, objects_in
-from review.runners.cli.plain import read_fields, read_llm, read_text
-from review.runners.outcome import Account, Captured
-from review.runners.spec import Reading
+from review.runners.cli.readers import READERS, Run
+from review.runners.outcome import Account
+from review.runners.spec import Access, Dialect, Reading, RunnerSpec
 from review.runners.verify import holds_review
 from review.vocabulary import FailureCode
 
-ADAPTERS = [read_claude_code, read_codex, read_gemini, read_llm, read_fields, read_text]
 FIELDS = Reading({"answer": "a.b", "error": "e", "model": "m", "cost_usd": "c"}, {"type": "t"})
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 KEYS = st.sampled_from(
@@ -33,22 +29,22 @@ DOCUMENTS = st.recursive(
 )
 
 
-def captured(*documents: object) -> Captured:
-    """Documents as lines of stdout, and of stderr."""
-    lines = "".join(json.dumps(item) + "\n" for item in documents).encode()
-    return Captured(stdout=lines, stderr=lines)
+def printed(lines: bytes) -> Run:
+    """A run that printed the lines to stdout, and to stderr."""
+    spec = RunnerSpec("r", Dialect.JSON, reading=FIELDS)
+    return Run(spec, Access.READ, stdout=lines, stderr=lines)
 
 
 class TestTotal:
-    @pytest.mark.parametrize("adapter", ADAPTERS)
+    @pytest.mark.parametrize("read", READERS.values())
     @given(data=st.binary(max_size=200))
-    def test_any_bytes_give_an_account(self, adapter, data):
-        assert isinstance(adapter(Captured(stdout=data, stderr=data), FIELDS), Account)
+    def test_any_bytes_give_an_account(self, read, data):
+        assert isinstance(read(printed(data)), Account)
 
-    @pytest.mark.parametrize("adapter", ADAPTERS)
+    @pytest.mark.parametrize("read", READERS.values())
     @given(documents=st.lists(st.dictionaries(KEYS, DOCUMENTS, max_size=8), max_size=4))
-    def test_any_json_gives_an_account_that_can_be_stored(self, adapter, documents):
-        account = adapter(captured(*documents), FIELDS)
+    def test_any_json_gives_an_account_that_can_be_stored(self, read, documents):
+        account = read(printed(b"\n".join(json.dumps(item).encode() for item in documents)))
 
         assert account.answer is None or isinstance(account.answer, bytes)
         assert all(isinstance(name, str) for name in account.models)

@@ -14,7 +14,7 @@ from review.runners.registry import (
     installed_runner,
     runner_names,
 )
-from review.runners.run import RunRequest, run_review
+from review.runners.run import RunRequest, run_cli
 from review.runners.spec import Access, Dialect, RunnerCannot, RunnerSpec
 from review.settings.config import Config
 from review.settings.file import ConfigRefused, read_settings
@@ -78,7 +78,7 @@ class TestInstalled:
         request = fake.request(tmp_path)
         (tmp_path / "bin" / "odd").unlink()
 
-        failure = run_review(request, stop=fake.stop).failure
+        failure = run_cli(request, stop=fake.stop).failure
 
         assert failure.concerns_all
         assert "No such file" in failure.reason
@@ -88,7 +88,7 @@ class TestInstalled:
         request = fake.request(tmp_path)
         (tmp_path / "bin" / "odd").write_text("no shebang, no program")
 
-        failure = run_review(request, stop=fake.stop).failure
+        failure = run_cli(request, stop=fake.stop).failure
 
         assert failure.unusable
         assert "Exec format error" in failure.reason

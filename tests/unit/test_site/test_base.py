@@ -15,8 +15,8 @@ from django.db import OperationalError
 
 from review import store
 from review.errors import Conflict, ExitCode
+from review.management.kit.arguments import ACTOR
 from review.management.kit.command import CommandFinished, CommandRefused, ReviewCommand
-from review.management.kit.options import positive_int, source
 
 
 class Command(ReviewCommand):
@@ -29,10 +29,7 @@ class Command(ReviewCommand):
     store_use = store.Use.NONE
     work = staticmethod(lambda command, options: None)
 
-    def add_arguments(self, parser):
-        parser.add_argument("--number", type=positive_int)
-        parser.add_argument("--input", type=source)
-        self.add_actor_option(parser)
+    arguments = {"--number N": "", "--input F": "", **ACTOR}
 
     def handle(self, *args, **options):
         type(self).work(self, options)
@@ -138,13 +135,6 @@ class TestExecute:
 
 
 class TestOutput:
-    def test_json_in_pieces_is_the_same_document(self, answer):
-        pieces = ['{"schema":"try/1",', '"a":[', *("1," * 200_000), "1]}"]
-
-        _code, out, _err = answer(lambda command, options: command.write_json_chunks(pieces))
-
-        assert len(json.loads(out)["a"]) == 200_001
-
     def test_text_for_people_cannot_act(self, answer):
         _code, out, _err = answer(lambda command, options: command.write_lines(["\x1b[2J", "b"]))
 

@@ -1,0 +1,111 @@
+"""Shows the progress of sweeps on stderr: a line for people that is redrawn, else JSON lines."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TextIO
+
+from review.domain.printing import printable_line
+from review.management.kit.streams import printable_json
+from review.sweeps.progress import OnEvent, SweepEvent, Tally
+
+EVENT_SCHEMA = "sweep-event/1"
+_AMOUNT_UNKNOWN = "cost unknown"
+# Only what somebody may have to act on scrolls by above the line.
+_SHOWN = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
+
+
+def json_lines(
+    write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic
+) -> OnEvent:
+    """Write one JSON object per line, for logs."""
+    began = clock()
+
+    def show(event: SweepEvent, tally: Tally) -> None:
+        document = {
+            "schema": EVENT_SCHEMA,
+            "event": event.name,
+            "seconds": round(clock() - began, 3),
+            **event.fields,
+            "pairs_done": tally.pairs_done,
+            "pairs_in_all": tally.pairs_in_all,
+            "running": len(tally.running),
+            "spent_usd": tally.cost_usd,
+        }
+        encoded = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        # Whoever read this may have gone; the work goes on.
+        with suppress(OSError):
+            write(printable_json(encoded) + "\n")
+
+    return show
+
+
+def line_of(event: SweepEvent) -> str:
+    """The event for people, on one line."""
+    fields = event.fields
+    why = fields.get("failure_reason") or fields.get("reason") or fields.get("message") or ""
+    code = fields.get("failure_code") or fields.get("code") or fields.get("status") or ""
+    reason = ": ".join(str(part) for part in (code, why) if part)
+    again = f" (again in {fields['in_seconds']:g} s)" if "in_seconds" in fields else ""
+    what = "failed" if event.name == "job-finished" else event.name
+    return printable_line(f"job {fields.get('review_job_id')}: {what}: {reason}{again}")
+
+
+def numbers_of(tally: Tally, *, seconds: float) -> str:
+    """Format the numbers beside the bar: the rate, running and failed jobs, and the cost so far."""
+    cost = tally.cost_usd
+    amount = _AMOUNT_UNKNOWN if cost is None else f"${cost:.2f}"
+    if cost is not None and tally.jobs_without_cost:
+        amount += "+"
+    failed = f" · {tally.jobs['failed']} failed" if tally.jobs["failed"] else ""
+    rate = f"{60 * tally.pairs_done / seconds:.1f}/min · " if tally.pairs_done else ""
+    return f"{rate}{len(tally.running)} running{failed} · {amount}"
+
+
+def watching(stream: TextIO, *, on_terminal: bool, quiet: bool) -> AbstractContextManager[OnEvent]:
+    """Show the events of a sweep on `stream`."""
+    if quiet:
+        return nullcontext(lambda event, tally: None)
+    return _terminal_line(stream) if on_terminal else nullcontext(json_lines(stream.write))
+
+
+@contextmanager
+def _terminal_line(stream: TextIO) -> Iterator[OnEvent]:
+    """A bar with rate, cost so far and time left; failures scroll by above it."""
+    from rich import progress
+    from rich.console import Console
+
+    console = Console(file=stream, force_terminal=True, soft_wrap=True)
+    bar = progress.Progress(
+        progress.TextColumn("pairs"),
+        progress.BarColumn(bar_width=24),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[numbers]}"),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        speed_estimate_period=600,
+    )
+    task = bar.add_task("sweep", total=None, numbers="")
+    began = time.monotonic()
+
+    def show(event: SweepEvent, tally: Tally) -> None:
+        failed = event.fields.get("status") == "failed" and event.name == "job-finished"
+        if failed or event.name in _SHOWN:
+            console.print(line_of(event), markup=False, highlight=False)
+        bar.update(
+            task,
+            total=tally.pairs_in_all or None,
+            completed=min(tally.pairs_done + tally.skipped.total(), tally.pairs_in_all),
+            numbers=numbers_of(tally, seconds=time.monotonic() - began),
+        )
+
+    with bar:
+        yield show

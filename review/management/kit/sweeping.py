@@ -1,0 +1,272 @@
+"""Puts scope, runner and workers together for the commands that run jobs, from their options."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, TextIO, cast
+
+from django.utils import timezone
+
+from review.batches.submit import BatchDispatch
+from review.broker.application import NoWorkers, make_application, send_job
+from review.errors import UsageRefused
+from review.jobs.board import find_jobs
+from review.jobs.provenance import canonical_partition
+from review.management.kit.arguments import Arguments, option, runner
+from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.interrupt import stop_on_signals
+from review.management.kit.progress import watching
+from review.management.kit.scope_options import selection_request
+from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
+from review.runners.api.provider import ApiProvider
+from review.runners.api.run import open_provider
+from review.runners.registry import find_runner
+from review.settings.config import RULES_PARTITION, Config
+from review.sweeps.documents import SweepJson
+from review.sweeps.elsewhere import Elsewhere
+from review.sweeps.feeder import SweepRequest
+from review.sweeps.limits import Limits
+from review.sweeps.progress import Tally
+from review.sweeps.run_job import RetryPolicy, Worker
+from review.sweeps.run_jobs import (
+    Dispatch,
+    RunResult,
+    drive,
+    partition_of_jobs,
+    run_jobs,
+    watch_jobs,
+)
+from review.sweeps.sweep import plan_sweep, sweep
+from review.sweeps.workers import WorkerRequest, build_worker, resolve_editor
+from review.vocabulary import Grouping, JobStatus
+
+LOCAL = "local"
+CELERY = "celery"
+LIMITS: Arguments = {
+    "limits": {
+        "--jobs N": "at once (default: REVIEW_SWEEP_JOBS, else 4)",
+        "--timeout 15m": "for each run of a job (default 15m)",
+        "--max-jobs N": "start no more than N",
+        "--max-cost-usd X": "start none that may cost more than is left",
+        "--max-attempts N": "per pair and text: runs of a job, and failed jobs over all sweeps"
+        " (default 3)",
+        "--retry-pause 20s": "before a run that may succeed later is tried again; three times as"
+        " long each time",
+        "--wait-for-reset": "where a limit of the account tells when it ends, wait until then and"
+        " go on",
+        "--dry-run": "say what would be run and may cost",
+        "--batch": "send the jobs to a model API as batches and leave; then: review_batches"
+        " --collect",
+    }
+}
+
+
+def runner_arguments(*, model_required: bool) -> Arguments:
+    return {
+        "runner": {
+            **runner(required=True),
+            "--model MODEL": option(
+                "the model, as the runner calls it, or its partition: what to be fresh for",
+                required=model_required,
+            ),
+            "--dispatch": option(
+                "where the jobs run: on this machine, or where workers of Celery are",
+                (LOCAL, CELERY),
+                default=LOCAL,
+            ),
+        }
+    }
+
+
+def run_sweep(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
+    """Sweep, or say what a sweep would do, as the options of `command` ask."""
+    corpus, config = command.corpus, command.config
+    request = _sweep_request(options, config)
+    provider = _batch_provider(options, config) if options["batch"] else None
+    # The program is to be where the workers are.
+    is_elsewhere = provider is not None or options["dispatch"] != LOCAL
+    shown = watching(
+        cast(TextIO, command.stderr._out),
+        on_terminal=command.shows_progress,
+        quiet=command.quiet or request.dry_run,
+    )
+    with stop_on_signals() as stop, shown as on_event:
+        dry_run = request.dry_run or is_elsewhere
+        worker = worker_of(command, _worker_request(options, config), stop, dry_run=dry_run)
+        for line in corpus.lacking():
+            command.warn(line)
+        if request.dry_run:
+            return plan_sweep(request, corpus=corpus, worker=worker)
+        dispatch: Dispatch = drive
+        if provider is not None:
+            dispatch = BatchDispatch(provider)
+        elif is_elsewhere:
+            send = _sender(worker, request.model_partition)
+            dispatch = partial(drive, crew=Elsewhere(worker, send))
+        return sweep(
+            request,
+            corpus=corpus,
+            worker=worker,
+            on_event=on_event,
+            dispatch=dispatch,
+        )
+
+
+def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
+    """Have the notes of the scope mended that have open findings."""
+    began, config = timezone.now(), command.config
+    wanted = _worker_request(options, config)
+    resolved = resolve_editor(wanted, config=config)
+    request = FixSweep(
+        resolved=resolved,
+        limits=_limits(options, config),
+        timeout=wanted.timeout,
+        notes=tuple(options["notes"]),
+        gates=tuple(options["gates"]),
+        slots=wanted.slots,
+        apply=options["apply"],
+        dry_run=options["dry_run"],
+        clock=timezone.now,
+    )
+    with stop_on_signals() as stop:
+        fixed = fix_notes(request, corpus=command.corpus, config=config, stop=stop)
+    outcomes = Counter(note.outcome for note in fixed.notes)
+    failed, refused = outcomes.pop(FAILED, 0), outcomes.pop(REFUSED, 0)
+    planned = outcomes.pop(PLANNED, 0)
+    reason, tally = fixed.policy.reason, Tally()
+    for usage in fixed.usages:
+        tally.count_cost(usage)
+    return SweepJson(
+        dry_run=bool(planned),
+        model_partition=options["model"] or "",
+        runner=resolved.spec.name,
+        runner_model=resolved.provenance.runner_model,
+        runner_effort=resolved.provenance.runner_effort,
+        grouping=Grouping.NOTE.value,
+        targets=len(fixed.notes),
+        stopped=reason,
+        stopped_because=fixed.policy.because if reason else None,
+        jobs={"completed": outcomes.total(), "failed": failed, "refused": refused},
+        cost=tally.cost(),
+        seconds=round((timezone.now() - began).total_seconds(), 3),
+        fixes=list(fixed.notes),
+        fix_record=fixed.record,
+    )
+
+
+def run_queued_jobs(
+    command: ReviewCommand, options: Mapping[str, Any], *, stop: threading.Event
+) -> RunResult:
+    """Run the jobs that the options name; with `--watch`, those of a partition as they are queued.
+
+    :raises UsageRefused: the jobs are for several partitions, or there is none to watch.
+    """
+    config, job_ids, model = command.config, options["job_ids"], options["runner_model"]
+    in_process = find_runner(options["runner"], config=config).in_process
+    typed = options["model_partition"] or (RULES_PARTITION if in_process else None)
+    if options["watch"]:
+        typed = typed or model
+        if typed is None:
+            raise UsageRefused(
+                "--watch runs the jobs of one partition",
+                hint="add --model-partition, or --runner-model with the name of its model",
+            )
+    elif typed is None:
+        typed = partition_of_jobs(job_ids, model=model, config=config)
+        if typed is None:
+            return RunResult()
+    partition = canonical_partition(typed, config=config)
+    request = _worker_request({**options, "model": typed}, config)
+    worker = worker_of(command, replace(request, hands_on=options["watch"]), stop)
+    if not options["watch"]:
+        queued = find_jobs(statuses=[JobStatus.QUEUED], partitions=[partition]).reviews()
+        return run_jobs(job_ids or list(queued.values_list("pk", flat=True)), worker=worker)
+    stderr = cast(TextIO, command.stderr._out)
+    with watching(stderr, on_terminal=False, quiet=command.quiet) as on_event:
+        return watch_jobs(partition, worker=worker, on_event=lambda event: on_event(event, Tally()))
+
+
+def worker_of(
+    command: ReviewCommand,
+    request: WorkerRequest | Mapping[str, Any],
+    stop: threading.Event,
+    *,
+    dry_run: bool = False,
+) -> Worker:
+    """The worker that a request, or the options of the command, ask for."""
+    if not isinstance(request, WorkerRequest):
+        request = _worker_request(request, command.config)
+    return build_worker(
+        request,
+        linker=command.corpus.linker,
+        config=command.config,
+        clock=timezone.now,
+        stop=stop,
+        dry_run=dry_run,
+    )
+
+
+def _worker_request(options: Mapping[str, Any], config: Config) -> WorkerRequest:
+    """The runner and how it works; retries are not among the options of every command."""
+    pause = options.get("retry_pause")
+    return WorkerRequest(
+        runner=options["runner"],
+        typed=options["model"] or "",
+        timeout=options["timeout"] or config.sweep_timeout,
+        slots=options["jobs"] or config.sweep_jobs,
+        actor=options.get("actor", ""),
+        model=options["runner_model"],
+        effort=options["runner_effort"],
+        retry=RetryPolicy(
+            options.get("max_attempts") or config.sweep_attempts,
+            **({} if pause is None else {"first_pause": pause}),
+            wait_for_reset=options.get("wait_for_reset", False),
+        ),
+    )
+
+
+def _sweep_request(options: dict[str, Any], config: Config) -> SweepRequest:
+    partition = canonical_partition(options["model"], config=config)
+    selection = selection_request(options, model_partition=partition)
+    if find_runner(options["runner"], config=config).in_process:
+        # A gate without a rule is not for the embedded reviewer.
+        selection = replace(selection, rules_only=True)
+    limits = _limits(options, config)
+    return request_of(SweepRequest, options, selection=selection, limits=limits)
+
+
+def _limits(options: dict[str, Any], config: Config) -> Limits:
+    return Limits(
+        max_attempts=options["max_attempts"] or config.sweep_attempts,
+        max_jobs=options["max_jobs"],
+        max_cost_usd=options["max_cost_usd"] or config.sweep_max_cost_usd,
+    )
+
+
+def _batch_provider(options: Mapping[str, Any], config: Config) -> ApiProvider:
+    spec = find_runner(options["runner"], config=config)
+    if spec.api is None:
+        raise UsageRefused(
+            f"--batch is for model APIs, and runner {spec.name!r} is none",
+            hint="declare one in kb/review.toml, with a kind",
+        )
+    return open_provider(spec.api)
+
+
+def _sender(worker: Worker, partition: str) -> Callable[[int], None]:
+    """Return what sends a job's id to the workers of its partition.
+
+    :raises NoBroker, NoWorkers: the settings do not say where to send it, or who would run it.
+    """
+    application, runner_name = make_application(worker.config), worker.provenance.runner
+    declared = worker.config.workers.get(partition)
+    if declared is None or declared.runner != runner_name:
+        raise NoWorkers(
+            f"kb/review.toml declares no workers for {partition!r} with the runner {runner_name!r}",
+            hint=f'add there: [workers."{partition}"] with runner = "{runner_name}"',
+        )
+    return partial(send_job, application, partition=partition)
