@@ -3,13 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from review.acceptance.finding_states import refresh_finding_states
-from review.models import Acceptance, CurrentAcceptance, ReviewStore
+from review.knowledge_base import DraftPair
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    FileSnapshot,
+    ModelPartition,
+    ReviewJob,
+    ReviewPair,
+    ReviewStore,
+)
+from review.vocabulary import AcceptanceKind, Decision
 
 _Key = tuple[int, int, int]
-_Texts = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveOptions:
+    """In whose name acceptances move, and in which way."""
+
+    model_partition: str
+    actor: str
+    reason: str = ""
+    kind: AcceptanceKind = AcceptanceKind.ACK
+
+
+def accept_now(
+    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: MoveOptions, *, now: datetime
+) -> list[bool]:
+    """Accept today's texts of pairs with a decision, on a review or none; False: superseded.
+
+    Call inside a transaction.
+    """
+    texts = [text for pair, *_evidence in pairs for text in (pair.note, pair.gate)]
+    keys = FileSnapshot.objects.take(texts, now=now)
+    partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
+    rows = []
+    for pair, decision, review_pair_id in pairs:
+        note, gate = (keys[text.path, text.sha256] for text in (pair.note, pair.gate))
+        rows.append(
+            Acceptance(
+                note_id=note.path_id,
+                gate_id=gate.path_id,
+                model_partition_id=partition.pk,
+                note_snapshot_id=note.pk,
+                gate_snapshot_id=gate.pk,
+                kind=options.kind,
+                decision=decision,
+                review_pair_id=review_pair_id,
+                text_read_at=now,
+                actor=options.actor,
+                reason=options.reason,
+            )
+        )
+    superseded = accept(rows, now=now)
+    return [row not in superseded for row in rows]
+
+
+def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
+    """Make the acceptance of the texts that a pair's review judged, as yet without a decision."""
+    return Acceptance(
+        note_id=pair.note_id,
+        gate_id=pair.gate_id,
+        model_partition_id=job.model_partition_id,
+        note_snapshot_id=pair.note_snapshot_id,
+        gate_snapshot_id=pair.gate_snapshot_id,
+        kind=AcceptanceKind.FULL_REVIEW,
+        decision=pair.decision,
+        review_pair=pair,
+        text_read_at=job.created_at,
+    )
 
 
 def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptance]:
@@ -22,7 +89,15 @@ def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptan
         return []
     # First, so that two transactions move acceptances one after the other on every database.
     ReviewStore.objects.move_acceptances()
-    current = _current_texts(acceptances)
+    rows = CurrentAcceptance.objects.filter(
+        model_partition_id__in={item.model_partition_id for item in acceptances},
+        note_id__in={item.note_id for item in acceptances},
+        gate_id__in={item.gate_id for item in acceptances},
+    )
+    columns = ("model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
+    read = rows.values_list(*columns, "event__text_read_at")
+    # By key: the texts of the current acceptance, and when they were read.
+    current = {row[:3]: (row[3:5], row[5]) for row in read}
     accepted: list[Acceptance] = []
     superseded: list[Acceptance] = []
     for item in acceptances:
@@ -43,20 +118,3 @@ def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptan
 def key_of(acceptance: Acceptance) -> _Key:
     """Return the key that has one current acceptance."""
     return (acceptance.model_partition_id, acceptance.note_id, acceptance.gate_id)
-
-
-def _current_texts(acceptances: Sequence[Acceptance]) -> dict[_Key, tuple[_Texts, datetime]]:
-    """Return the texts of each key's current acceptance, and when they were read."""
-    rows = CurrentAcceptance.objects.filter(
-        model_partition_id__in={item.model_partition_id for item in acceptances},
-        note_id__in={item.note_id for item in acceptances},
-        gate_id__in={item.gate_id for item in acceptances},
-    ).values_list(
-        "model_partition_id",
-        "note_id",
-        "gate_id",
-        "note_snapshot_id",
-        "gate_snapshot_id",
-        "event__text_read_at",
-    )
-    return {row[:3]: (row[3:5], row[5]) for row in rows}

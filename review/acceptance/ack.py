@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Coalesce
 
-from review.acceptance.accept import accept
+from review.acceptance.accept import MoveOptions, accept_now
 from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKeyJson
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
-from review.models import (
-    Acceptance,
-    CurrentAcceptance,
-    DecisionEvent,
-    FileSnapshot,
-    ModelPartition,
-    ReviewPair,
-    ReviewStore,
-    batched,
-)
+from review.models import CurrentAcceptance, DecisionEvent, ReviewPair, ReviewStore
 from review.selection.documents import TargetInput, TargetJson
 from review.selection.gate_names import command_to_review, named_gates, read_named_note
-from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
+from review.vocabulary import ACCEPTING_DECISIONS, Decision, NotAccepted
 
 Key = tuple[str, str]
-_CHUNK = 200
 
 
 class NoEvidence(Conflict):
@@ -58,13 +51,9 @@ class Superseded(Conflict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AckOptions:
-    """In whose name acceptances move, and whether changed gates are taken too."""
+class AckOptions(MoveOptions):
+    """How to ack; changed gates are refused unless they are accepted too."""
 
-    model_partition: str
-    actor: str
-    reason: str = ""
-    kind: AcceptanceKind = AcceptanceKind.ACK
     accept_gate_change: bool = False
 
 
@@ -79,6 +68,16 @@ class AckRequest(AckOptions):
     note: str
     gates: tuple[str, ...]
     expect_note_sha256: str | None = None
+
+
+class Ack(NamedTuple):
+    """A pair to ack, with the bytes that were read.
+
+    :param expected_review: refuse unless the key rests on this review; None takes any.
+    """
+
+    pair: DraftPair
+    expected_review: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +97,6 @@ class PairState:
     review: Review | None = None
 
 
-@dataclass(frozen=True)
-class Ack:
-    """A pair to ack, with the bytes that were read, and the result: fresh if both are None.
-
-    :param expected_review: refuse unless the key rests on this review; None takes any.
-    :param review: the one that the ack carries on.
-    """
-
-    pair: DraftPair
-    expected_review: int | None = None
-    review: Review | None = None
-    refusal: ReviewError | None = None
-
-
 def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> AcksJson:
     """Ack pairs of one note: all of them, or none and the reasons.
 
@@ -125,102 +110,52 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
             f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}",
             hint="it was edited since you read it: look at the change again",
         )
+    answer = AcksJson(model_partition=request.model_partition, acked=[], already_fresh=[])
     with transaction.atomic():
-        acks = apply_acks([Ack(DraftPair(note, gate)) for gate in gates], options=request, now=now)
-        if errors := [ack.refusal for ack in acks if ack.refusal]:
+        acks = [Ack(DraftPair(note, gate)) for gate in gates]
+        if errors := apply_acks(acks, answer, options=request, now=now):
             message = "; ".join(error.message for error in errors)
             raise type(errors[0])(f"{message}; nothing was acked", hint=errors[0].hint)
-    answer = AcksJson(model_partition=request.model_partition, acked=[], already_fresh=[])
-    add_acks(answer, acks)
     return answer
 
 
-def evaluate_acks(acks: Sequence[Ack], *, options: AckOptions) -> list[Ack]:
-    """Return the acks with the result that each would have; nothing is written."""
+def apply_acks(
+    acks: Sequence[Ack], answer: AcksJson, *, options: AckOptions, now: datetime | None
+) -> list[ReviewError]:
+    """Ack the pairs that can be, and add the results to the answer; return the refusals.
+
+    Call inside a transaction.
+
+    :param now: None only evaluates them.
+    """
+    if now is not None:
+        # First, so that an ingest that comes in between is either seen or waits.
+        ReviewStore.objects.take_turn()
     states = read_pair_states(
-        ((ack.pair.note.path, ack.pair.gate.path) for ack in acks),
+        {(pair.note.path, pair.gate.path) for pair, _expected in acks},
         model_partition=options.model_partition,
     )
-    found = []
+    stale: list[tuple[DraftPair, Decision, int | None]] = []
+    refused: list[tuple[DraftPair, ReviewError]] = []
     for ack in acks:
-        state = states[ack.pair.note.path, ack.pair.gate.path]
-        current = Digests(note=ack.pair.note.sha256, gate=ack.pair.gate.sha256)
+        pair, state = ack.pair, states[ack.pair.note.path, ack.pair.gate.path]
+        current = Digests(note=pair.note.sha256, gate=pair.gate.sha256)
         if not staleness_reasons(current=current, accepted=state.accepted):
-            found.append(replace(ack, review=None))
+            answer.already_fresh.append(key_json(pair))
         elif refusal := _refusal(ack, state, options=options):
-            found.append(replace(ack, review=None, refusal=refusal))
+            refused.append((pair, refusal))
+        elif state.review:
+            stale.append((pair, state.review.decision, state.review.review_pair_id))
+    accepted = [True] * len(stale) if now is None else accept_now(stale, options, now=now)
+    for (pair, decision, pair_id), is_accepted in zip(stale, accepted, strict=True):
+        if is_accepted:
+            names = (pair.note.path, pair.gate.path, pair.gate.gate_id)
+            answer.acked.append(AckedJson(*names, pair_id or 0, decision.value))
         else:
-            found.append(replace(ack, review=state.review))
-    return found
-
-
-def apply_acks(acks: Sequence[Ack], *, options: AckOptions, now: datetime) -> list[Ack]:
-    """Ack the pairs that can be; the others are refused by name. Call inside a transaction."""
-    found = evaluate_acks(acks, options=options)
-    if not any(ack.review for ack in found):  # nothing is written, not even the lock taken
-        return found
-    # Before the evaluation that counts: an ingest that comes in between is either seen or waits.
-    ReviewStore.objects.move_acceptances()
-    found = evaluate_acks(acks, options=options)
-    accepted = [(ack, ack.review) for ack in found if ack.review]
-    partition = ModelPartition.objects.get(name=options.model_partition)
-    rows = [
-        Acceptance(
-            **texts,
-            model_partition_id=partition.pk,
-            kind=options.kind,
-            decision=review.decision,
-            review_pair_id=review.review_pair_id,
-            text_read_at=now,
-            actor=options.actor,
-            reason=options.reason,
-        )
-        for (_ack, review), texts in zip(
-            accepted, pin_texts([ack.pair for ack, _review in accepted], now=now), strict=True
-        )
-    ]
-    late = accept(rows, now=now)
-    superseded = [ack for (ack, _), row in zip(accepted, rows, strict=True) if row in late]
-    return [_superseded(ack) if ack in superseded else ack for ack in found]
-
-
-def pin_texts(pairs: Sequence[DraftPair], *, now: datetime) -> list[dict[str, int]]:
-    """Store the texts of the pairs, and return the keys that an acceptance of each pins."""
-    texts = [text for pair in pairs for text in (pair.note, pair.gate)]
-    keys = FileSnapshot.objects.take(texts, now=now)
-    pinned = []
-    for pair in pairs:
-        note = keys[pair.note.path, pair.note.sha256]
-        gate = keys[pair.gate.path, pair.gate.sha256]
-        pinned.append(
-            {
-                "note_id": note.path_id,
-                "gate_id": gate.path_id,
-                "note_snapshot_id": note.pk,
-                "gate_snapshot_id": gate.pk,
-            }
-        )
-    return pinned
-
-
-def add_acks(answer: AcksJson, acks: Sequence[Ack]) -> None:
-    """Add the results of acks to a document."""
-    for ack in acks:
-        key = key_json(ack.pair)
-        if ack.refusal:
-            answer.refused.append(refused_json(key, ack.refusal))
-        elif ack.review:
-            answer.acked.append(
-                AckedJson(
-                    key.note_path,
-                    key.gate_path,
-                    key.gate_id,
-                    ack.review.review_pair_id,
-                    ack.review.decision.value,
-                )
-            )
-        else:
-            answer.already_fresh.append(key)
+            late = "a later text was accepted in the meantime; select again"
+            refused.append((pair, Superseded(f"{_name(pair)}: {late}")))
+    answer.refused += [refused_json(key_json(pair), error) for pair, error in refused]
+    return [error for _pair, error in refused]
 
 
 def key_json(pair: DraftPair) -> KeyJson:
@@ -236,102 +171,82 @@ def code_of(error: ReviewError) -> str:
     return error.problem.code.value if isinstance(error, UnreadableFile) else error.code
 
 
-def read_pair_states(keys: Iterable[Key], *, model_partition: str) -> dict[Key, PairState]:
+def read_pair_states(keys: Collection[Key], *, model_partition: str) -> dict[Key, PairState]:
     """Return the state of each (note path, gate path) for a partition; of an unknown one, an empty one.
 
     The review is the current acceptance's; a key that has none (an override's) has the latest
     completed pair that was decided pass, warn or fail by a model of its partition.
+
+    :param keys: a few hundred at most.
     """
     states = dict.fromkeys(keys, PairState())
-    for chunk in batched(list(states), _CHUNK):
-        notes, gates = {key[0] for key in chunk}, {key[1] for key in chunk}
-        accepted = CurrentAcceptance.objects.of_partition(model_partition).filter(
-            note__path__in=notes, gate__path__in=gates
-        )
-        for row in accepted.values_list(
-            "note__path",
-            "gate__path",
-            "note_snapshot__content_sha256",
-            "gate_snapshot__content_sha256",
-            "decision",
-            "event__review_pair_id",
-            "event__review_pair__gate_snapshot__content_sha256",
-        ):
-            note_path, gate_path, note_sha256, gate_sha256, decision, pair_id, judged = row
-            review = Review(pair_id, Decision(decision), judged) if pair_id else None
-            if (note_path, gate_path) in states:
-                states[note_path, gate_path] = PairState(Digests(note_sha256, gate_sha256), review)
-        without = {key for key in chunk if states[key].review is None}
-        for key, review in _latest_reviews(without, model_partition).items():
-            states[key] = replace(states[key], review=review)
+    accepted = CurrentAcceptance.objects.of_partition(model_partition).filter(
+        note__path__in={note for note, _gate in keys}, gate__path__in={gate for _note, gate in keys}
+    )
+    for row in accepted.values_list(
+        "note__path",
+        "gate__path",
+        "note_snapshot__content_sha256",
+        "gate_snapshot__content_sha256",
+        "decision",
+        "event__review_pair_id",
+        "event__review_pair__gate_snapshot__content_sha256",
+    ):
+        note_path, gate_path, *digests, decision, pair_id, judged = row
+        review = Review(pair_id, Decision(decision), judged) if pair_id else None
+        if (note_path, gate_path) in states:
+            states[note_path, gate_path] = PairState(Digests(*digests), review)
+    without = {key for key in states if states[key].review is None}
+    for key, review in _latest_reviews(without, model_partition).items():
+        states[key] = replace(states[key], review=review)
     return states
 
 
-def latest_decisions(pair_ids: Iterable[int]) -> dict[int, Decision]:
-    """Return what people decided about the pairs; the last decision of each counts."""
-    found: dict[int, Decision] = {}
-    for chunk in batched(sorted(set(pair_ids)), 500):
-        rows = DecisionEvent.objects.filter(pair_id__in=chunk).order_by("pk")
-        for pair_id, decision in rows.values_list("pair_id", "decision"):
-            found[pair_id] = Decision(decision)
-    return found
-
-
-def _latest_reviews(keys: set[Key], model_partition: str) -> dict[Key, Review]:
+def _latest_reviews(keys: Collection[Key], model_partition: str) -> dict[Key, Review]:
     if not keys:
         return {}
-    rows = list(
+    by_people = DecisionEvent.objects.filter(pair=OuterRef("pk")).order_by("-pk")
+    rows = (
         ReviewPair.objects.completed()
         .filter(
-            note__path__in={key[0] for key in keys},
-            gate__path__in={key[1] for key in keys},
+            note__path__in={note for note, _gate in keys},
+            gate__path__in={gate for _note, gate in keys},
             job__model_partition__name=model_partition,
         )
         .exclude(not_accepted=NotAccepted.PARTITION_MISMATCH)
+        .annotate(counts=Coalesce(Subquery(by_people.values("decision")[:1]), "decision"))
+        .filter(counts__in=ACCEPTING_DECISIONS)
         .order_by("reviewed_at", "pk")
-        .values_list("note__path", "gate__path", "pk", "decision", "gate_snapshot__content_sha256")
+        .values_list("note__path", "gate__path", "pk", "counts", "gate_snapshot__content_sha256")
     )
-    decided = latest_decisions(row[2] for row in rows)
-    found: dict[Key, Review] = {}
-    for note_path, gate_path, pair_id, decision, gate_sha256 in rows:
-        counts = decided.get(pair_id, Decision(decision))
-        if (note_path, gate_path) in keys and counts in ACCEPTING_DECISIONS:
-            found[note_path, gate_path] = Review(pair_id, counts, gate_sha256)
-    return found
+    return {
+        (note_path, gate_path): Review(pair_id, Decision(decision), gate_sha256)
+        for note_path, gate_path, pair_id, decision, gate_sha256 in rows
+        if (note_path, gate_path) in keys
+    }
 
 
 def _refusal(ack: Ack, state: PairState, *, options: AckOptions) -> ReviewError | None:
-    name = _name(ack.pair)
-    review = state.review
+    name, review, gate = _name(ack.pair), state.review, ack.pair.gate
     if review is None:
         return NoEvidence(
             f"{name}: no completed review in partition {options.model_partition!r} decided it",
             hint=command_to_review(
-                ack.pair.note.path,
-                ack.pair.gate.gate_id,
-                model_partition=options.model_partition,
+                ack.pair.note.path, gate.gate_id, model_partition=options.model_partition
             ),
         )
     if ack.expected_review not in (None, review.review_pair_id):
         return ReviewMoved(f"{name}: it rests on review {review.review_pair_id} by now")
     known_gate = state.accepted.gate if state.accepted else review.gate_sha256
-    if known_gate != ack.pair.gate.sha256 and not options.accept_gate_change:
+    if known_gate != gate.sha256 and not options.accept_gate_change:
+        words = ["review_target_selector", gate.gate_id, "--note", ack.pair.note.path]
+        command = shlex.join([*words, "--model", options.model_partition, "--diff"])
         return GateChangedToo(
             f"{name}: the gate changed since its review was accepted",
-            hint=f"{_command_to_compare(ack.pair, options)} shows what changed in it;"
+            hint=f"commonplace {command} shows what changed in it;"
             " --accept-gate-change says that it asks the same as before",
         )
     return None
-
-
-def _superseded(ack: Ack) -> Ack:
-    message = f"{_name(ack.pair)}: a later text was accepted in the meantime; select again"
-    return replace(ack, review=None, refusal=Superseded(message))
-
-
-def _command_to_compare(pair: DraftPair, options: AckOptions) -> str:
-    words = ["review_target_selector", pair.gate.gate_id, "--note", pair.note.path]
-    return f"commonplace {shlex.join([*words, '--model', options.model_partition, '--diff'])}"
 
 
 def _name(pair: DraftPair) -> str:

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
+from itertools import groupby
+from operator import attrgetter
 
 from django.db import transaction
 from django.db.models import Q
 
 from review.acceptance.accept import accept
 from review.acceptance.ack import code_of
-from review.acceptance.carry_dispositions import CarryPlan, carried_dispositions
 from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.acceptance.finding_states import recompute_states
+from review.domain.disposition import review_fingerprint
+from review.domain.finding_identity import own_fingerprints
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
-from review.knowledge_base import Corpus, NoteText, UnreadableFile
+from review.knowledge_base import Corpus, NoteText
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
     FileText,
+    Finding,
     KbPath,
-    ModelPartition,
+    NamedKeys,
     ReviewStore,
     SnapshotText,
     batched,
@@ -82,21 +87,21 @@ class CarryRequest:
 
 
 @dataclass(frozen=True)
-class PathMove:
-    """A file or folder that has another path now."""
+class CarryPlan:
+    """An acceptance to be made at the new paths, with the texts of the files that moved."""
 
-    old: str
-    new: str
+    row: CurrentAcceptance
+    note_path: str
+    gate_path: str
+    texts: tuple[FileText, ...] = ()
 
-    def moved(self, path: str) -> str:
-        """Return the path after the move; its own if it did not move.
+    @property
+    def is_move(self) -> bool:
+        return (self.note_path, self.gate_path) != (self.row.note.path, self.row.gate.path)
 
-        A folder can be moved into itself: what is at the new path was there all along.
-        """
-        into_itself = is_below(self.new, (self.old,))
-        if not is_below(path, (self.old,)) or (into_itself and is_below(path, (self.new,))):
-            return path
-        return f"{self.new}{path[len(self.old) :]}"
+    @property
+    def key(self) -> tuple[int, str, str]:
+        return (self.row.model_partition_id, self.note_path, self.gate_path)
 
 
 def carry_over_acceptances(
@@ -112,220 +117,238 @@ def carry_over_acceptances(
     :raises NothingToCarry: nothing is accepted at the old path.
     """
     old = normalise_path(request.old_path)
-    move = None if request.new_path is None else PathMove(old, normalise_path(request.new_path))
-    if move and move.old == move.new:
+    new = None if request.new_path is None else normalise_path(request.new_path)
+    if old == new:
         raise UsageRefused("the old and the new path are the same")
-    rows = _acceptances_at(old, request.model_partition)
-    if move:
-        paths = {path: move.moved(path) for row in rows for path in (row.note.path, row.gate.path)}
-        rows = [row for row in rows if any(paths[p] != p for p in (row.note.path, row.gate.path))]
-    if not rows:
+    wanted = [
+        CarryPlan(row, _moved(row.note.path, old, new), _moved(row.gate.path, old, new))
+        for row in _acceptances_at(old, request.model_partition)
+    ]
+    wanted = [plan for plan in wanted if new is None or plan.is_move]
+    if not wanted:
         raise _nothing(request, old)
     answer = CarryOverJson(
         dry_run=request.dry_run,
         old_path=old,
-        new_path=move.new if move else None,
+        new_path=new,
         carried=[],
         not_identical=[],
         refused=[],
     )
-    read_note = cache(corpus.read_note)
-    for chunk in batched(rows, _CHUNK):
-        if move:
-            plans = _plans(
-                chunk, move, read_note=read_note, corpus=corpus, request=request, answer=answer
-            )
-        else:
-            plans = _retirements(chunk, old, corpus=corpus, answer=answer)
+    work = _Carrying(request, old, corpus, now, cache(corpus.read_note), answer)
+    for chunk in batched(wanted, _CHUNK):
+        plans = work.plans(chunk)
         with nullcontext() if request.dry_run else transaction.atomic():
             if not request.dry_run:
                 # First, so that no review of the path is accepted between the look and the write.
                 ReviewStore.objects.move_acceptances()
-            _write(plans, request=request, answer=answer, now=now)
+            work.write(plans)
     return answer
+
+
+def _moved(path: str, old: str, new: str | None) -> str:
+    """Return the path after the move of a file or folder; its own if it did not move.
+
+    A folder can be moved into itself: what is at the new path was there all along.
+    """
+    if new is None or not is_below(path, (old,)):
+        return path
+    if is_below(new, (old,)) and is_below(path, (new,)):
+        return path
+    return f"{new}{path[len(old) :]}"
 
 
 def _acceptances_at(path: str, model_partition: str | None) -> list[CurrentAcceptance]:
     """Return what is accepted for notes or gates at `path` or below it, without what is retired."""
     names = KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
-    path_ids = [key for key, name in names if is_below(name, (path,))]
-    # The index starts with the partition.
-    partitions = ModelPartition.objects.all()
-    if model_partition is not None:
-        partitions = partitions.filter(name=model_partition)
-    accepted = (
-        CurrentAcceptance.objects.filter(
-            model_partition_id__in=list(partitions.values_list("pk", flat=True))
-        )
+    keys = NamedKeys(key for key, name in names if is_below(name, (path,)))
+    related = ("model_partition", "note", "gate", "note_snapshot", "gate_snapshot")
+    rows = (
+        CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))
         .exclude(_RETIRED)
-        .select_related(
-            "model_partition",
-            "note",
-            "gate",
-            "note_snapshot",
-            "gate_snapshot",
-            "event__review_pair",
-        )
+        .select_related(*related, "event__review_pair")
         .defer("note_snapshot__text", "gate_snapshot__text")
     )
-    found: dict[int, CurrentAcceptance] = {}
-    for chunk in batched(path_ids, _CHUNK):
-        for at_path in (Q(note_id__in=chunk), Q(gate_id__in=chunk)):
-            found |= {row.pk: row for row in accepted.filter(at_path)}
-    return sorted(
-        found.values(), key=lambda row: (row.note.path, row.gate.path, row.model_partition_id)
-    )
+    if model_partition is not None:
+        rows = rows.of_partition(model_partition)
+    return sorted(rows, key=lambda row: (row.note.path, row.gate.path, row.model_partition_id))
 
 
-def _plans(
-    rows: Sequence[CurrentAcceptance],
-    move: PathMove,
-    *,
-    read_note: Callable[[str], NoteText],
-    corpus: Corpus,
-    request: CarryRequest,
-    answer: CarryOverJson,
-) -> list[CarryPlan]:
-    plans: list[CarryPlan] = []
-    for row in rows:
-        plan = CarryPlan(row, move.moved(row.note.path), move.moved(row.gate.path))
-        texts: list[FileText] = []
-        try:
-            if plan.note_path != row.note.path:
-                note = read_note(plan.note_path)
-                texts.append(_accepted(note, row.note_snapshot, edited=request.edited))
-            if plan.gate_path != row.gate.path:
-                gate = corpus.gate(plan.gate_path)
-                texts.append(_accepted(gate, row.gate_snapshot, edited=request.edited))
-        except NotIdentical as error:
-            answer.not_identical.append(_not_carried(plan, error))
-        except UnreadableFile as error:
-            answer.refused.append(_not_carried(plan, error))
-        else:
-            plans.append(replace(plan, texts=tuple(texts)))
-    return plans
+@dataclass(frozen=True)
+class _Carrying:
+    request: CarryRequest
+    old: str
+    corpus: Corpus
+    now: datetime
+    read_note: Callable[[str], NoteText]
+    answer: CarryOverJson
+
+    def plans(self, wanted: Iterable[CarryPlan]) -> list[CarryPlan]:
+        """Read the texts at the new paths; the plans that are possible, the others are refused."""
+        plans: list[CarryPlan] = []
+        for plan in wanted:
+            try:
+                is_move = self.request.new_path is not None
+                read = self._moved_texts if is_move else self._nothing_left
+                texts = tuple(read(plan))
+            except ReviewError as error:
+                self._refuse(plan, error)
+            else:
+                plans.append(replace(plan, texts=texts))
+        return plans
+
+    def write(self, plans: Sequence[CarryPlan]) -> None:
+        """Accept what is still possible, with the dispositions; nothing in a dry run."""
+        is_move, now = self.request.new_path is not None, self.now
+        current = list(self._still_possible(plans, is_move=is_move))
+        decided = _carried_dispositions(current) if is_move else []
+        if not self.request.dry_run:
+            texts = [text for plan in current for text in plan.texts]
+            keys = FileSnapshot.objects.take(texts, now=now)
+            accept([self._acceptance(plan, keys) for plan in current], now=now)
+            Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
+            recompute_states(row.fingerprint for _plan, row in decided)
+        copied = Counter(plan.key for plan, _row in decided)
+        (self.answer.carried if is_move else self.answer.retired).extend(
+            CarriedJson(
+                **_names(plan),
+                decision=plan.row.decision,
+                review_pair_id=plan.row.event.review_pair_id,
+                dispositions=copied[plan.key],
+            )
+            for plan in current
+        )
+
+    def _moved_texts(self, plan: CarryPlan) -> Iterator[FileText]:
+        """Yield the accepted texts of the files that moved, under their new paths.
+
+        :raises NotIdentical: a file is another text, and edited ones are not carried.
+        :raises UnreadableFile: one is not there.
+        """
+        row = plan.row
+        moved: list[tuple[FileText, FileSnapshot]] = []
+        if plan.note_path != row.note.path:
+            moved.append((self.read_note(plan.note_path), row.note_snapshot))
+        if plan.gate_path != row.gate.path:
+            moved.append((self.corpus.gate(plan.gate_path), row.gate_snapshot))
+        for text, accepted in moved:
+            sha256 = accepted.content_sha256
+            if text.sha256 == sha256:
+                yield text
+            elif self.request.edited:
+                yield SnapshotText(text.path, sha256, accepted.text)
+            else:
+                raise NotIdentical(
+                    f"{text.path} is not the text that was accepted", hint="--edited carries it too"
+                )
+
+    def _nothing_left(self, plan: CarryPlan) -> Iterator[FileText]:
+        """Yield an empty text in place of the note or gate that is gone.
+
+        :raises StillThere: it is not gone.
+        """
+        row = plan.row
+        is_note = is_below(row.note.path, (self.old,))
+        file = row.note.path if is_note else row.gate.path
+        gates = (gate.path for gate in self.corpus.gates.gates)
+        if is_there(self.corpus, file) if is_note else file in gates:
+            raise StillThere(f"{file} is there: only what is gone can be retired")
+        yield SnapshotText(file, EMPTY_SHA256, "")
+
+    def _still_possible(self, plans: Sequence[CarryPlan], *, is_move: bool) -> Iterator[CarryPlan]:
+        """Yield the plans whose new key is free and whose acceptance is still the current one."""
+        taken = CurrentAcceptance.objects.filter(
+            model_partition_id__in={plan.key[0] for plan in plans},
+            note__path__in={plan.note_path for plan in plans},
+            gate__path__in={plan.gate_path for plan in plans},
+        ).exclude(_RETIRED)
+        taken_keys = set(taken.values_list("model_partition_id", "note__path", "gate__path"))
+        unmoved = CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
+        event_ids = set(unmoved.values_list("event_id", flat=True))
+        for plan in plans:
+            name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
+            if is_move and plan.key in taken_keys:
+                self._refuse(plan, AlreadyAccepted(f"{name} has an acceptance already"))
+            elif plan.row.event_id not in event_ids:
+                message = f"{name}: it was decided anew meanwhile; run it again"
+                self._refuse(plan, AcceptanceMoved(message))
+            else:
+                yield plan
+
+    def _acceptance(self, plan: CarryPlan, keys: dict[tuple[str, str], FileSnapshot]) -> Acceptance:
+        row, event, request = plan.row, plan.row.event, self.request
+        new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
+        note = new.get(plan.note_path, row.note_snapshot)
+        gate = new.get(plan.gate_path, row.gate_snapshot)
+        actor, reason = request.actor, f"carried over from {row.note.path} {row.gate.path}"
+        if request.new_path is None:
+            reason = request.reason or "retired: the file is gone"
+        elif event.review_pair_id is None:
+            actor, reason = event.actor, f"{event.reason} ({reason} by {actor})"
+        is_review = request.new_path is not None and event.review_pair_id is not None
+        return Acceptance(
+            note_id=note.path_id,
+            gate_id=gate.path_id,
+            model_partition_id=row.model_partition_id,
+            note_snapshot_id=note.pk,
+            gate_snapshot_id=gate.pk,
+            kind=AcceptanceKind.CARRY_OVER if is_review else AcceptanceKind.OVERRIDE,
+            decision=Decision.PASS if request.new_path is None else row.decision,
+            review_pair_id=event.review_pair_id if is_review else None,
+            text_read_at=self.now,
+            actor=actor,
+            reason=reason,
+        )
+
+    def _refuse(self, plan: CarryPlan, error: ReviewError) -> None:
+        is_edited = isinstance(error, NotIdentical)
+        told = self.answer.not_identical if is_edited else self.answer.refused
+        told.append(NotCarriedJson(**_names(plan), code=code_of(error), message=error.message))
 
 
-def _accepted(text: FileText, accepted: FileSnapshot, *, edited: bool) -> FileText:
-    """Return the accepted text under its new path.
+def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, Disposition]]:
+    """Return the latest disposition of each finding, as a new row for its new fingerprint.
 
-    :raises NotIdentical: the file is another text, and edited ones are not carried.
+    It says who decided, why and when, as the old one did, in the order in which they were made.
+    Fingerprints about which somebody decided already are left out.
     """
-    if text.sha256 == accepted.content_sha256:
-        return text
-    if not edited:
-        raise NotIdentical(
-            f"{text.path} is not the text that was accepted", hint="--edited carries it too"
-        )
-    return SnapshotText(text.path, accepted.content_sha256, accepted.text)
+    moved = list(_moved_fingerprints([plan for plan in plans if plan.row.event.review_pair_id]))
+    decided = Disposition.objects.latest_of(old for _plan, old, _new in moved)
+    there = Disposition.objects.latest_of(new for _plan, _old, new in moved)
+    copies = {
+        (decided[old].pk, new): (plan, decided[old])
+        for plan, old, new in moved
+        if old in decided and new not in there
+    }
+    return [
+        (plan, _copy(row, new))
+        for (_pk, new), (plan, row) in sorted(copies.items(), key=lambda item: item[0])
+    ]
 
 
-def _retirements(
-    rows: Sequence[CurrentAcceptance], path: str, *, corpus: Corpus, answer: CarryOverJson
-) -> list[CarryPlan]:
-    """Plan an empty text in place of the note or gate at `path` that is gone."""
-    gates = {gate.path for gate in corpus.gates.gates}
-    plans = []
-    for row in rows:
-        plan = CarryPlan(row, row.note.path, row.gate.path)
-        of_note = is_below(row.note.path, (path,))
-        file = row.note.path if of_note else row.gate.path
-        if is_there(corpus, file) if of_note else file in gates:
-            error = StillThere(f"{file} is there: only what is gone can be retired")
-            answer.refused.append(_not_carried(plan, error))
-        else:
-            plans.append(replace(plan, texts=(SnapshotText(file, EMPTY_SHA256, ""),)))
-    return plans
-
-
-def _write(
-    plans: Sequence[CarryPlan], *, request: CarryRequest, answer: CarryOverJson, now: datetime
-) -> None:
-    is_move = request.new_path is not None
-    current = _still_possible(plans, answer, is_move=is_move)
-    decided = carried_dispositions(current) if is_move else []
-    if not request.dry_run:
-        keys = FileSnapshot.objects.take([text for plan in current for text in plan.texts], now=now)
-        accept([_acceptance(plan, keys, request=request, now=now) for plan in current], now=now)
-        Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
-        recompute_states(row.fingerprint for _plan, row in decided)
-    copied = Counter(plan.key for plan, _row in decided)
-    (answer.carried if is_move else answer.retired).extend(
-        CarriedJson(
-            **_names(plan),
-            decision=plan.row.decision,
-            review_pair_id=plan.row.event.review_pair_id,
-            dispositions=copied[plan.key],
-        )
-        for plan in current
-    )
-
-
-def _still_possible(
-    plans: Sequence[CarryPlan], answer: CarryOverJson, *, is_move: bool
-) -> list[CarryPlan]:
-    """Return the plans whose new key is free and whose acceptance is still the current one."""
-    taken = CurrentAcceptance.objects.filter(
-        model_partition_id__in={plan.key[0] for plan in plans},
-        note__path__in={plan.note_path for plan in plans},
-        gate__path__in={plan.gate_path for plan in plans},
-    ).exclude(_RETIRED)
-    taken_keys = set(taken.values_list("model_partition_id", "note__path", "gate__path"))
-    unmoved = CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
-    event_ids = set(unmoved.values_list("event_id", flat=True))
-    found = []
+def _moved_fingerprints(plans: Sequence[CarryPlan]) -> Iterator[tuple[CarryPlan, str, str]]:
+    """Yield the fingerprints of the findings of each review at the old and at the new paths."""
+    pairs = {plan.row.event.review_pair_id or 0 for plan in plans}
+    rows = Finding.objects.filter(pair_id__in=NamedKeys(pairs)).order_by("pair_id", "ordinal")
+    findings = {key: list(group) for key, group in groupby(rows, attrgetter("pair_id"))}
     for plan in plans:
-        name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
-        error: ReviewError
-        if is_move and plan.key in taken_keys:
-            error = AlreadyAccepted(f"{name} has an acceptance already")
-        elif plan.row.event_id not in event_ids:
-            error = AcceptanceMoved(f"{name}: it was decided anew meanwhile; run it again")
-        else:
-            found.append(plan)
-            continue
-        answer.refused.append(_not_carried(plan, error))
-    return found
+        row, pair = plan.row, plan.row.event.review_pair
+        reported = findings.get(row.event.review_pair_id, [])
+        before = {"note_path": row.note.path, "gate_path": row.gate.path}
+        after = {"note_path": plan.note_path, "gate_path": plan.gate_path}
+        old = [finding.fingerprint for finding in reported]
+        if pair and (row.note_id, row.gate_id) != (pair.note_id, pair.gate_id):
+            old = own_fingerprints(reported, **before)
+        new = own_fingerprints(reported, **after)
+        old.append(review_fingerprint(**before, partition=row.model_partition.name))
+        new.append(review_fingerprint(**after, partition=row.model_partition.name))
+        yield from ((plan, *fingerprints) for fingerprints in zip(old, new, strict=True))
 
 
-def _acceptance(
-    plan: CarryPlan,
-    keys: dict[tuple[str, str], FileSnapshot],
-    *,
-    request: CarryRequest,
-    now: datetime,
-) -> Acceptance:
-    row, event = plan.row, plan.row.event
-    new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
-    note = new.get(plan.note_path, row.note_snapshot)
-    gate = new.get(plan.gate_path, row.gate_snapshot)
-    acceptance = Acceptance(
-        note_id=note.path_id,
-        gate_id=gate.path_id,
-        model_partition_id=row.model_partition_id,
-        note_snapshot_id=note.pk,
-        gate_snapshot_id=gate.pk,
-        kind=AcceptanceKind.OVERRIDE,
-        decision=Decision.PASS,
-        text_read_at=now,
-        actor=request.actor,
-        reason=request.reason or "retired: the file is gone",
-    )
-    if request.new_path is None:
-        return acceptance
-    acceptance.decision = row.decision
-    acceptance.reason = f"carried over from {row.note.path} {row.gate.path}"
-    if event.review_pair_id is None:
-        acceptance.actor = event.actor
-        acceptance.reason = f"{event.reason} ({acceptance.reason} by {request.actor})"
-    else:
-        acceptance.kind = AcceptanceKind.CARRY_OVER
-        acceptance.review_pair_id = event.review_pair_id
-    return acceptance
-
-
-def _not_carried(plan: CarryPlan, error: ReviewError) -> NotCarriedJson:
-    return NotCarriedJson(**_names(plan), code=code_of(error), message=error.message)
+def _copy(row: Disposition, fingerprint: str) -> Disposition:
+    copied = copy(row)
+    copied.pk, copied.fingerprint = None, fingerprint
+    return copied
 
 
 def _names(plan: CarryPlan) -> dict[str, str]:

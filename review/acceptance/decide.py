@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 
-from review.acceptance.accept import accept, key_of
-from review.acceptance.ack import (
-    GateEdited,
-    NoteEdited,
-    Superseded,
-    key_json,
-    latest_decisions,
-    pin_texts,
-)
+from review.acceptance.accept import MoveOptions, accept, accept_now, key_of, of_review
+from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
 from review.domain.paths import gate_id_of, normalise_path
-from review.errors import Conflict, InputRejected, UsageRefused
+from review.errors import Conflict, InputRejected
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
 from review.knowledge_base import Corpus, DraftPair
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     DecisionEvent,
-    ModelPartition,
     ReviewPair,
     ReviewStore,
 )
@@ -51,8 +43,8 @@ class PairOfAnotherModel(Conflict):
     """Another model than the partition's wrote the review: it is evidence, never an acceptance."""
 
 
-@dataclass(frozen=True)
-class OverrideRequest:
+@dataclass(frozen=True, kw_only=True)
+class OverrideRequest(MoveOptions):
     """The pairs of one note that a person accepts as they are, and why.
 
     :param gates: gate ids or paths; a bundle is none.
@@ -62,21 +54,9 @@ class OverrideRequest:
 
     note: str
     gates: tuple[str, ...]
-    model_partition: str
-    reason: str
-    actor: str
+    kind: AcceptanceKind = AcceptanceKind.OVERRIDE
     expect_note_sha256: str | None = None
     expect_gate_sha256: str | None = None
-
-
-@dataclass(frozen=True)
-class DecisionRequest:
-    """A person's decision about a review; `decision` is pass, warn or fail."""
-
-    review_pair_id: int
-    decision: Decision
-    reason: str
-    actor: str
 
 
 def override_acceptance(
@@ -84,32 +64,17 @@ def override_acceptance(
 ) -> OverriddenJson:
     """Accept today's texts of the pairs as passed, without a review: all of them, or none.
 
-    :raises UsageRefused: no reason or no actor is given.
     :raises NoSuchNote, UnknownGate, NotOneGate, UnreadableFile: a name stands for no file to read.
     :raises NoteEdited, GateEdited: a text is not the one that was expected; nothing was written.
     :raises Superseded: a later text was accepted in the meantime; nothing was written.
     """
-    _require_words(reason=request.reason, actor=request.actor)
     note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     _require_texts(pairs, request)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
-        partition, _ = ModelPartition.objects.get_or_create(name=request.model_partition)
-        acceptances = [
-            Acceptance(
-                **texts,
-                model_partition_id=partition.pk,
-                kind=AcceptanceKind.OVERRIDE,
-                decision=Decision.PASS,
-                text_read_at=now,
-                actor=request.actor,
-                reason=request.reason,
-            )
-            for texts in pin_texts(pairs, now=now)
-        ]
-        if accept(acceptances, now=now):
+        if not all(accept_now([(pair, Decision.PASS, None) for pair in pairs], request, now=now)):
             raise Superseded(
                 f"{note.path}: a later text was accepted in the meantime; nothing was written"
             )
@@ -121,29 +86,23 @@ def override_acceptance(
     )
 
 
-def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> DecisionSetJson:
-    """Decide a completed pair; the decision is kept, and accepted unless it is superseded.
+def set_decision(
+    pair_id: int, decision: Decision, *, reason: str, actor: str, config: Config, now: datetime
+) -> DecisionSetJson:
+    """Decide a completed pair as pass, warn or fail; the decision is kept, and accepted unless it is superseded.
 
     What the pair's texts were acked to or carried over to keeps its texts and takes the decision.
 
-    :raises UsageRefused: no reason or no actor is given.
     :raises UnknownPair, PairNotCompleted, PairOfTrial, PairOfAnotherModel: there is no review to decide.
     """
-    _require_words(reason=request.reason, actor=request.actor)
-    pair = _require_pair(request.review_pair_id, config=config)
-    gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
+    pair = _require_pair(pair_id, config=config)
     with transaction.atomic():
         # First: of two people deciding at once, the one whose event is later is accepted later.
         ReviewStore.objects.move_acceptances()
-        was = latest_decisions([pair.pk]).get(pair.pk, Decision(pair.decision))
-        DecisionEvent.objects.create(
-            pair=pair,
-            decision=request.decision,
-            actor=request.actor,
-            reason=request.reason,
-            at=now,
-        )
-        superseded = accept(_decided(pair, request), now=now)
+        earlier = pair.decision_events.order_by("pk").last()
+        said = {"decision": decision, "actor": actor, "reason": reason}
+        DecisionEvent.objects.create(pair=pair, at=now, **said)
+        superseded = accept(_decided(pair, said), now=now)
         why_not = NotAccepted.SUPERSEDED.value if superseded else ""
         ReviewPair.objects.completed().filter(pk=pair.pk).update(not_accepted=why_not)
     return DecisionSetJson(
@@ -151,20 +110,13 @@ def set_decision(request: DecisionRequest, *, config: Config, now: datetime) -> 
         review_job_id=pair.job_id,
         note_path=pair.note.path,
         gate_path=pair.gate.path,
-        gate_id=gate_id,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
         model_partition=pair.job.model_partition.name,
-        decision=request.decision.value,
-        was=was.value,
+        decision=decision.value,
+        was=earlier.decision if earlier else pair.decision,
         accepted=not superseded,
         not_accepted_because=why_not or None,
     )
-
-
-def _require_words(*, reason: str, actor: str) -> None:
-    if not reason.strip():
-        raise UsageRefused("a person's decision needs a reason: --reason R")
-    if not actor.strip():
-        raise UsageRefused("a person's decision needs to say whose it is: --actor A")
 
 
 def _require_texts(pairs: Sequence[DraftPair], request: OverrideRequest) -> None:
@@ -217,30 +169,23 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
     return pair
 
 
-def _decided(pair: ReviewPair, request: DecisionRequest) -> list[Acceptance]:
+def _decided(pair: ReviewPair, said: Mapping[str, str]) -> list[Acceptance]:
     """Make acceptances of what rests on the review, and of the pair's own key if none does."""
-    events = Acceptance.objects.filter(review_pair=pair)
-    resting = CurrentAcceptance.objects.filter(
-        model_partition_id__in=events.values("model_partition_id"),
-        note_id__in=events.values("note_id"),
-        gate_id__in=events.values("gate_id"),
-        event__review_pair=pair,
-    ).select_related("event")
-    own = Acceptance(
-        model_partition_id=pair.job.model_partition_id,
-        note_id=pair.note_id,
-        gate_id=pair.gate_id,
-        note_snapshot_id=pair.note_snapshot_id,
-        gate_snapshot_id=pair.gate_snapshot_id,
-        kind=AcceptanceKind.FULL_REVIEW,
-        text_read_at=pair.job.created_at,
-    )
-    found = [row.event for row in resting.order_by("pk")]
+    found = [
+        event
+        for event in Acceptance.objects.filter(review_pair=pair).order_by("pk")
+        if CurrentAcceptance.objects.filter(
+            model_partition_id=event.model_partition_id,
+            note_id=event.note_id,
+            gate_id=event.gate_id,
+            event=event,
+        )
+    ]
+    own = of_review(pair.job, pair)
     if key_of(own) not in map(key_of, found):
         found.append(own)
     for acceptance in found:
         acceptance.pk = None
-        acceptance.review_pair = pair
-        acceptance.decision = request.decision
-        acceptance.actor, acceptance.reason = request.actor, request.reason
+        for name, value in said.items():
+            setattr(acceptance, name, value)
     return found

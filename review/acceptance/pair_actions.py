@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from review.acceptance.ack_selection import AckInputRequest, ack_selection
+from review.acceptance.ack_selection import ack_selection, read_ack_targets
 from review.acceptance.documents import AcksJson
 from review.domain.paths import gate_path_of
 from review.errors import UsageRefused
@@ -45,13 +45,7 @@ class Pick:
 
 
 def ack_picks(
-    picks: Sequence[Pick],
-    *,
-    actor: str,
-    reason: str,
-    corpus: Corpus,
-    config: Config,
-    now: datetime,
+    picks: Sequence[Pick], *, actor: str, reason: str, corpus: Corpus, config: Config, now: datetime
 ) -> list[AcksJson]:
     """Ack exactly the texts that were shown; one answer per model partition.
 
@@ -62,9 +56,10 @@ def ack_picks(
     """
     return [
         ack_selection(
-            AckInputRequest(selection=selection, source=_SOURCE, actor=actor, reason=reason),
+            *read_ack_targets(selection, source=_SOURCE, config=config),
+            actor=actor,
+            reason=reason,
             corpus=corpus,
-            config=config,
             now=now,
         )
         for selection in _selections(picks, Staleness.NOTE_CHANGED.value, config)
@@ -92,13 +87,9 @@ def _selections(picks: Iterable[Pick], reason: str, config: Config) -> list[byte
     targets: dict[str, list[dict[str, Any]]] = {}
     for pick in picks:
         target = {
-            "note_path": pick.note_path,
+            **asdict(pick),
             "gate_path": gate_path_of(pick.gate_id, gates_folder=config.gates_folder),
-            "gate_id": pick.gate_id,
             "reason": reason,
-            "reasons": [reason],
-            "note_sha256": pick.note_sha256,
-            "gate_sha256": pick.gate_sha256,
             "accepted_review_pair_id": pick.review_pair_id,
         }
         targets.setdefault(pick.model_partition, []).append(target)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from review.calibration.agreement import Decisions, read_decisions
 from review.calibration.documents import (
     AgreementJson,
     CalibrationJson,
@@ -16,77 +14,79 @@ from review.calibration.documents import (
     GroupRecordJson,
     ShareJson,
 )
-from review.calibration.labels import Cell, Labels, count_findings, is_person
-from review.calibration.outcomes import read_addressed
-from review.calibration.standings import Standings
+from review.calibration.labels import NONE, Cell, Labels, Standings, count_findings, is_person
+from review.calibration.outcomes import Decisions, read_addressed, read_decisions
+from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings.config import Config
+from review.trials.documents import GateResultJson
 from review.trials.results import read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
 _DIGITS = 4
 _SIGNIFICANT = 0.05
-_NONE = Proportion(0, 0)
 # Of a text of a gate by key: its digest, and whether it is the one on disk.
 _Digests = Mapping[int, tuple[str, bool]]
 _TableKey = tuple[str, str, str, str, str]
 
 
-@dataclass(frozen=True)
-class CalibrationRequest:
-    """A selection of calibration records; an empty filter keeps all.
-
-    :param gates: gate ids, paths and bundles.
-    :param with_agreement: read every review, for decisions, flips and agreement.
-    """
-
-    gates: tuple[str, ...] = ()
-    partitions: tuple[str, ...] = ()
-    with_agreement: bool = False
-
-
 def read_calibration(
-    corpus: Corpus, request: CalibrationRequest, *, config: Config
+    corpus: Corpus,
+    *,
+    gates: Sequence[str] = (),
+    partitions: Collection[str] = (),
+    with_agreement: bool = False,
+    config: Config,
 ) -> CalibrationJson:
     """Read the track record of gates, by gate text and partition, by lens and by partition.
 
+    :param gates: gate ids, paths and bundles; none is all, as of `partitions`.
+    :param with_agreement: read every review, for decisions, flips and agreement.
     :raises UnknownGate, AmbiguousGate: a name does not resolve.
     """
-    return _Reading(corpus, request, config).document()
+    found = corpus.gates.resolve(gates) if gates else corpus.gates.gates
+    keys = set(KbPath.objects.ids(gate.path for gate in found).values()) if gates else None
+    decisions = read_decisions(keys) if with_agreement else None
+    reading = _Reading(config, decisions, read_gate_results(corpus, found))
+    reading.select(keys, partitions)
+    return reading.document({gate.path: gate.sha256 for gate in corpus.gates.gates})
 
 
 class _Reading:
     """The store's counts by cell, and their conversion to records."""
 
-    def __init__(self, corpus: Corpus, request: CalibrationRequest, config: Config) -> None:
-        self._now = {gate.path: gate.sha256 for gate in corpus.gates.gates}
-        self._config, self._request = config, request
-        gates = corpus.gates.resolve(request.gates) if request.gates else corpus.gates.gates
-        self._gates: set[int] | None = None
-        if request.gates:
-            self._gates = set(KbPath.objects.ids(gate.path for gate in gates).values())
+    def __init__(
+        self, config: Config, decisions: Decisions | None, cases: Iterable[GateResultJson]
+    ) -> None:
+        self._config, self._decisions = config, decisions
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
-        labels = Labels()
-        self._findings, self._addressed = count_findings(), read_addressed()
-        self._decisions = read_decisions(self._gates) if request.with_agreement else None
+        labels, self._findings, self._addressed = Labels(), count_findings(), read_addressed()
         cells = {*self._findings, *(self._decisions.counts if self._decisions else ())}
         self._standings = Standings(labels, cells, gates_folder=config.gates_folder)
         self._people = self._standings.people
         self._agents = labels.precision(lambda actor: not is_person(actor))
-        self._cells = sorted(filter(self._is_wanted, cells | set(self._people)))
+        self._cells = sorted(cells | set(self._people))
         self._cases = {
-            (result.gate.sha256, result.model_partition): (result.hits, result.false_alarms)
-            for result in read_gate_results(corpus, gates)
+            (result.gate_sha256, result.model_partition): (result.hits, result.false_alarms)
+            for result in cases
         }
 
-    def document(self) -> CalibrationJson:
-        texts = FileSnapshot.objects.filter(
-            pk__in=NamedKeys({cell.gate_text for cell in self._cells})
-        )
+    def select(self, gates: Collection[int] | None, partitions: Collection[str]) -> None:
+        """Keep the cells of these gates and partitions; None and none are all."""
+        self._cells = [
+            cell
+            for cell in self._cells
+            if (gates is None or cell.gate in gates)
+            and (not partitions or self._partitions[cell.partition] in partitions)
+        ]
+
+    def document(self, gates_now: Mapping[str, str]) -> CalibrationJson:
+        keys = NamedKeys({cell.gate_text for cell in self._cells})
+        texts = FileSnapshot.objects.filter(pk__in=keys)
         digests = {
-            key: (sha256, self._now.get(path) == sha256)
+            key: (sha256, gates_now.get(path) == sha256)
             for key, sha256, path in texts.values_list("pk", "content_sha256", "path__path")
         }
         gates = [self._gate(cell, *digests[cell.gate_text]) for cell in self._cells]
@@ -98,28 +98,21 @@ class _Reading:
             agreement=self._agreements(self._decisions, digests) if self._decisions else None,
         )
 
-    def _is_wanted(self, cell: Cell) -> bool:
-        named = self._request.partitions
-        is_of_gate = self._gates is None or cell.gate in self._gates
-        return is_of_gate and (not named or self._partitions[cell.partition] in named)
-
     def _gate(self, cell: Cell, sha256: str, is_now: bool) -> GateRecordJson:
-        cases = self._cases.get((sha256, self._partitions[cell.partition]))
+        partition = self._partitions[cell.partition]
+        hits, false_alarms = self._cases.get((sha256, partition), (None, None))
         standing, gate_id = self._standings.of(cell), self._standings.gate_id(cell.gate)
+        precision = round(standing.belief.mean, _DIGITS)
         return GateRecordJson(
             gate_id=gate_id,
             lens=self._standings.lens(cell.gate),
             gate_sha256=sha256,
             is_now=is_now,
-            model_partition=self._partitions[cell.partition],
+            model_partition=partition,
             muted=self._config.muted.get(gate_id),
-            estimate=EstimateJson(
-                precision=round(standing.belief.mean, _DIGITS),
-                borrowed_from=standing.borrowed_from,
-                weight=standing.weight,
-            ),
-            hits=cases[0] if cases else None,
-            false_alarms=cases[1] if cases else None,
+            estimate=from_row(EstimateJson, standing, precision=precision),
+            hits=hits,
+            false_alarms=false_alarms,
             **self._record([cell]),
         )
 
@@ -131,25 +124,22 @@ class _Reading:
 
     def _record(self, cells: Collection[Cell]) -> dict[str, Any]:
         def added(book: Mapping[Cell, Proportion]) -> Proportion:
-            return sum((book[cell] for cell in cells if cell in book), _NONE)
+            return sum((book[cell] for cell in cells if cell in book), NONE)
 
-        decided = self._decisions
-        counts = (
-            [decided.counts[cell] for cell in cells if cell in decided.counts] if decided else []
-        )
-        return {
+        record = {
             "findings": sum(self._findings[cell] for cell in cells),
             "word": added(self._people).word,
             "people": _share(added(self._people)),
             "agents": _share(added(self._agents)),
             "addressed": _share(added(self._addressed)),
-            "decisions": {
-                word.value: sum(count[word] for count in counts) for word in ACCEPTING_DECISIONS
-            }
-            if decided
-            else None,
-            "flips": _share(added(decided.flips)) if decided else None,
+            "decisions": None,
+            "flips": None,
         }
+        if decided := self._decisions:
+            counts = [decided.counts[cell] for cell in cells if cell in decided.counts]
+            words = {word.value: sum(n[word] for n in counts) for word in ACCEPTING_DECISIONS}
+            record |= {"decisions": words, "flips": _share(added(decided.flips))}
+        return record
 
     def _agreements(self, found: Decisions, digests: _Digests) -> list[AgreementJson]:
         tables: dict[_TableKey, Agreement] = {}
@@ -192,13 +182,8 @@ def _agreement(
 
 
 def _share(found: Proportion) -> ShareJson:
-    return ShareJson(
-        k=found.k,
-        n=found.n,
-        share=_rounded(found.value),
-        low=round(found.low, _DIGITS),
-        high=round(found.high, _DIGITS),
-    )
+    low, high = round(found.low, _DIGITS), round(found.high, _DIGITS)
+    return from_row(ShareJson, found, share=_rounded(found.value), low=low, high=high)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -48,17 +49,11 @@ def resolve_type(raw: str, *, note_path: str) -> str:
     written = unicodedata.normalize("NFC", raw).strip()
     if "/" not in written:
         return written
-    base = note_path.split("/")[:-1] if written.startswith(("./", "../")) else []
-    parts: list[str] = []
-    for part in [*base, *written.split("/")]:
-        if part == ".." and not parts:
-            return written
-        if part == "..":
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    path = "/".join(parts)
-    return path if path.endswith(".md") or not path else f"{path}.md"
+    base = posixpath.dirname(note_path) if written.startswith(("./", "../")) else ""
+    path = posixpath.normpath(f"{base}/{written}".lstrip("/"))
+    if path == ".." or path.startswith("../"):
+        return written
+    return f"{path.removesuffix('.md')}.md" if path != "." else ""
 
 
 def with_folder_type(

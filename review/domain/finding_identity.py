@@ -8,6 +8,7 @@ is taken once, by the most similar finding.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -56,23 +57,13 @@ class Reported(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedFinding:
-    """The identifying parts of a finding that a review reports now.
-
-    :param line: its line in the reviewed note, from 1; None if unknown.
-    :param lines: all lines where its quote begins.
-    """
-
-    quote: str
-    text: str
-    severity: str = ""
-    line: int | None = None
-    lines: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class KnownFinding:
-    """An earlier finding of the same note and gate; `line` is in `note_text`, as reviewed then."""
+    """A finding of a note and gate; of one that a review reports now the fingerprint is empty.
+
+    :param line: its line in the text that was reviewed, from 1; None if unknown.
+    :param note_text: the text that was reviewed when an earlier finding was reported.
+    :param lines: all lines where the quote of a finding that is reported now begins.
+    """
 
     fingerprint: str
     quote: str
@@ -80,6 +71,7 @@ class KnownFinding:
     severity: str = ""
     line: int | None = None
     note_text: str = field(default="", repr=False)
+    lines: tuple[int, ...] = ()
 
 
 def choose_fingerprints(
@@ -87,7 +79,7 @@ def choose_fingerprints(
     note_path: str,
     gate_path: str,
     note_text: str,
-    reported: Sequence[ReportedFinding],
+    reported: Sequence[KnownFinding],
     earlier: Sequence[KnownFinding],
 ) -> tuple[str, ...]:
     """Give each finding of a review the fingerprint it had before, or else an unused one.
@@ -127,7 +119,7 @@ def own_fingerprints(
     The findings of a review that was carried over to these paths are known by them too.
     """
     taken = set(used)
-    numbers: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     found = []
     for item in findings:
         numbered = partial(
@@ -135,8 +127,8 @@ def own_fingerprints(
         )
         first = value = numbered()
         while value in taken:
-            number = numbers[first] = numbers.get(first, 1) + 1
-            value = numbered(number=number)
+            numbers[first] += 1
+            value = numbered(number=numbers[first] + 1)
         taken.add(value)
         found.append(value)
     return found
@@ -162,6 +154,10 @@ class _Words(NamedTuple):
     quoted: frozenset[str]
     span: tuple[int, int] | None
 
+    @property
+    def telling(self) -> frozenset[str]:
+        return self.specific | self.named
+
 
 class _Comparison:
     """Compares findings of a note; the note's text is the reviewed one."""
@@ -173,7 +169,7 @@ class _Comparison:
         self.words = cache(self._read_words)
         self._places = cache(self._follow)
 
-    def score(self, new: ReportedFinding, old: KnownFinding) -> float:
+    def score(self, new: KnownFinding, old: KnownFinding) -> float:
         """Return how similar two findings are; 0 if they are different ones.
 
         A more severe one is always different: nobody decided about it.
@@ -204,13 +200,13 @@ class _Comparison:
         context = ours.quoted | theirs.quoted or self._specific
         mine = ours.specific & context | ours.named
         others = theirs.specific & context | theirs.named
-        if mine <= _all(theirs) or others <= _all(ours):
+        if mine <= theirs.telling or others <= ours.telling:
             return False
-        if ours.named and theirs.named and ours.named.isdisjoint(_all(theirs)):
-            return theirs.named.isdisjoint(_all(ours))
+        if ours.named and theirs.named and ours.named.isdisjoint(theirs.telling):
+            return theirs.named.isdisjoint(ours.telling)
         return mine.isdisjoint(others) or _agreement(ours.text, theirs.text) >= _SAME_WORDING
 
-    def _score_of_place(self, new: ReportedFinding, old: KnownFinding, alike: float) -> float:
+    def _score_of_place(self, new: KnownFinding, old: KnownFinding, alike: float) -> float:
         """Score findings with the same quote: at the same place, an unknown one, or another."""
         places = self._places(old)
         if not (new.line and old.line and old.note_text):
@@ -257,13 +253,9 @@ def _specific(prose: str, *, shortest: int = 3) -> frozenset[str]:
     )
 
 
-def _all(words: _Words) -> frozenset[str]:
-    return words.specific | words.named
-
-
 def _related(ours: _Words, theirs: _Words) -> bool:
     """True if two texts share specific words, or one of them has none."""
-    mine, others = (frozenset(word[:6] for word in _all(words)) for words in (ours, theirs))
+    mine, others = (frozenset(word[:6] for word in words.telling) for words in (ours, theirs))
     fewer = min(len(mine), len(others))
     return not fewer or len(mine & others) / fewer >= _RELATED
 

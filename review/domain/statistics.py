@@ -26,11 +26,11 @@ class Proportion:
 
     @property
     def low(self) -> float:
-        return max(0.0, self._center - self._half) if self.n else 0.0
+        return max(0.0, self._bound(-1))
 
     @property
     def high(self) -> float:
-        return min(1.0, self._center + self._half) if self.n else 1.0
+        return min(1.0, self._bound(1))
 
     @property
     def word(self) -> str:
@@ -44,13 +44,9 @@ class Proportion:
     def __add__(self, other: Proportion) -> Proportion:
         return Proportion(self.k + other.k, self.n + other.n)
 
-    @property
-    def _center(self) -> float:
-        return (self.k + _Z**2 / 2) / (self.n + _Z**2)
-
-    @property
-    def _half(self) -> float:
-        return _Z * sqrt(self.k * (self.n - self.k) / self.n + _Z**2 / 4) / (self.n + _Z**2)
+    def _bound(self, sign: int) -> float:
+        half = _Z * sqrt(self.k * (self.n - self.k) / max(1, self.n) + _Z**2 / 4)
+        return (self.k + _Z**2 / 2 + sign * half) / (self.n + _Z**2)
 
 
 @dataclass(frozen=True)
@@ -83,11 +79,6 @@ def shrunk(own: Proportion, *, mean: float, weight: float) -> Beta:
 def pooled_mean(whole: Proportion) -> float:
     """Return the mean that single members of a group are drawn to; ½ where nothing is known."""
     return (whole.k + 0.5) / (whole.n + 1)
-
-
-def miss_rate_bound(audited: int) -> float:
-    """Bound the miss rate, at 95 %, after audits that found no miss (the rule of three)."""
-    return min(1.0, 3 / audited) if audited else 1.0
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
@@ -14,6 +15,10 @@ from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, NamedKeys, ReviewPair, batched
 from review.protocol.quote_location import follow_quote, quote_lines
 from review.vocabulary import DispositionState
+
+# A pair, loaded with its paths and note snapshot, and the paths of the note and gate whose
+# acceptance rests on it: others than its own if it was carried over.
+ReviewedPair = tuple[ReviewPair, str, str]
 
 
 class QuoteNow(NamedTuple):
@@ -33,6 +38,8 @@ class QuoteFinder:
 
     def load(self, pair_ids: Collection[int]) -> None:
         """Read the texts that these pairs judged, in place of those that were read before."""
+        if not pair_ids:
+            return
         pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
         snapshots = dict(pairs.values_list("pk", "note_snapshot_id"))
         texts = FileSnapshot.objects.filter(pk__in=NamedKeys(set(snapshots.values())))
@@ -61,71 +68,51 @@ class QuoteFinder:
             return ""
 
 
-class ReviewedPair(NamedTuple):
-    """A pair whose findings are wanted.
+def read_findings_now(
+    corpus: Corpus, pairs: Sequence[ReviewedPair], *, digests: Mapping[str, str]
+) -> list[list[QueueFindingJson]]:
+    """Findings of each pair, in the order of `pairs`, which may be several of one key.
 
-    :param moved: the acceptance was carried over: the review judged the text under another path.
-    :param note_sha256: digest of the text that the reviewer read.
+    :param digests: those of the notes on disk, by path; only notes that changed are read.
     """
-
-    pair_id: int
-    note_path: str
-    gate_path: str
-    moved: bool
-    note_sha256: str
-
-    @classmethod
-    def of(cls, pair: ReviewPair, *, note_path: str, gate_path: str) -> ReviewedPair:
-        """Return the pair as the evidence of an acceptance of a note and gate."""
-        moved = (note_path, gate_path) != (pair.note.path, pair.gate.path)
-        return cls(pair.pk, note_path, gate_path, moved, pair.note_snapshot.content_sha256)
-
-
-class FindingReader:
-    """Reads findings in bulk; reads a note only where it changed since its review."""
-
-    def __init__(self, corpus: Corpus, *, digests: Mapping[str, str]) -> None:
-        # The digests are those of the notes on disk, by path.
-        self._quotes = QuoteFinder(corpus)
-        self._digests = digests
-
-    def read_each(self, pairs: Sequence[ReviewedPair]) -> list[list[QueueFindingJson]]:
-        """Findings of each pair, in the order of `pairs`, which may be several of one key."""
-        rows = _rows({pair.pair_id for pair in pairs})
-        found = [_reported(rows.get(pair.pair_id, []), pair) for pair in pairs]
-        decided = latest_decided(finding.fingerprint for findings in found for finding in findings)
-        # When the text that a pair's reviewer read was taken; an ack since then does not move it.
-        jobs = ReviewPair.objects.filter(pk__in=NamedKeys({pair.pair_id for pair in pairs}))
-        read_at = dict(jobs.values_list("pk", "job__created_at")) if decided else {}
-        changed = {
-            pair.pair_id
-            for pair in pairs
-            if self._digests.get(pair.note_path) not in (None, pair.note_sha256)
-        }
-        if changed:
-            self._quotes.load(changed)
-        for pair, findings in zip(pairs, found, strict=True):
-            digest = self._digests.get(pair.note_path, "")
-            for finding in findings:
-                if digest != pair.note_sha256:
-                    now = QuoteNow(None, is_gone=False)
-                    if pair.note_path in self._digests:
-                        now = self._quotes.follow(
-                            pair.note_path, finding.quote, pair_id=pair.pair_id, line=finding.line
-                        )
-                    finding.line_now, finding.quote_gone = now.line, now.is_gone
-                if last := decided.get(finding.fingerprint):
-                    read = read_at[pair.pair_id]
-                    state = finding_state(last, text_read_at=read, note_sha256=digest)
-                    finding.status, finding.regressed = state.state.value, state.regressed
-        return found
+    quotes = QuoteFinder(corpus)
+    keys = {pair.pk for pair, _note_path, _gate_path in pairs}
+    rows: defaultdict[int, list[Finding]] = defaultdict(list)
+    for row in Finding.objects.filter(pair_id__in=NamedKeys(keys)).order_by("pair", "ordinal"):
+        rows[row.pair_id].append(row)
+    found = [_reported(rows[each[0].pk], each) for each in pairs]
+    decided = latest_decided(finding.fingerprint for findings in found for finding in findings)
+    # When the text that a pair's reviewer read was taken; an ack since then does not move it.
+    jobs = ReviewPair.objects.filter(pk__in=NamedKeys(keys))
+    read_at = dict(jobs.values_list("pk", "job__created_at")) if decided else {}
+    changed = [
+        pair.pk
+        for pair, note_path, _gate_path in pairs
+        if digests.get(note_path) not in (None, pair.note_snapshot.content_sha256)
+    ]
+    quotes.load(changed)
+    for (pair, note_path, _gate_path), findings in zip(pairs, found, strict=True):
+        digest = digests.get(note_path, "")
+        for finding in findings:
+            if digest != pair.note_snapshot.content_sha256:
+                now = QuoteNow(None, is_gone=False)
+                if note_path in digests:
+                    now = quotes.follow(
+                        note_path, finding.quote, pair_id=pair.pk, line=finding.line
+                    )
+                finding.line_now, finding.quote_gone = now.line, now.is_gone
+            if last := decided.get(finding.fingerprint):
+                state = finding_state(last, text_read_at=read_at[pair.pk], note_sha256=digest)
+                finding.status, finding.regressed = state.state.value, state.regressed
+    return found
 
 
-def _reported(rows: Sequence[Finding], pair: ReviewedPair) -> list[QueueFindingJson]:
+def _reported(rows: Sequence[Finding], reviewed: ReviewedPair) -> list[QueueFindingJson]:
     """The findings of a review as it has them; of one that moved as of where it is now."""
+    pair, note_path, gate_path = reviewed
     fingerprints = [row.fingerprint for row in rows]
-    if pair.moved:
-        fingerprints = own_fingerprints(rows, note_path=pair.note_path, gate_path=pair.gate_path)
+    if (note_path, gate_path) != (pair.note.path, pair.gate.path):
+        fingerprints = own_fingerprints(rows, note_path=note_path, gate_path=gate_path)
     return [
         from_row(
             QueueFindingJson,
@@ -140,17 +127,14 @@ def _reported(rows: Sequence[Finding], pair: ReviewedPair) -> list[QueueFindingJ
     ]
 
 
-def _rows(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
-    found: dict[int, list[Finding]] = {}
-    for chunk in batched(sorted(pair_ids), 5000):
-        for row in Finding.objects.filter(pair_id__in=NamedKeys(chunk)).order_by("pair", "ordinal"):
-            found.setdefault(row.pair_id, []).append(row)
+def latest_decided(
+    fingerprints: Iterable[str], dispositions: Any = Disposition.objects
+) -> dict[str, Decided]:
+    """Return the last disposition of each finding that has one."""
+    found: dict[str, Decided] = {}
+    for chunk in batched(sorted(set(fingerprints)), 500):
+        rows = dispositions.filter(fingerprint__in=chunk).order_by("pk")
+        columns = ("fingerprint", "state", "note_sha256", "at")
+        for fingerprint, state, *when in rows.values_list(*columns):
+            found[fingerprint] = Decided(DispositionState(state), *when)
     return found
-
-
-def latest_decided(fingerprints: Iterable[str]) -> dict[str, Decided]:
-    """Return the latest disposition of each finding that has one."""
-    return {
-        fingerprint: Decided(DispositionState(row.state), row.note_sha256, row.at)
-        for fingerprint, row in Disposition.objects.latest_of(fingerprints).items()
-    }

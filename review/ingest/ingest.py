@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import DatabaseError, transaction
 
 from review.errors import ReviewError, TryAgain
-from review.ingest.ingested_jobs import by_pair, findings_of, show_ingested
+from review.ingest.ingested_jobs import show_ingested
 from review.ingest.known_findings import KnownFindings
-from review.ingest.load import JobReader, ReadJob
-from review.ingest.parse import NewReview, later_versions, make_reviews, read_blocks
+from review.ingest.load import Intake, read_jobs
+from review.ingest.parse import ReadReview, identify_findings
 from review.ingest.request import IngestRequest
-from review.ingest.store import Plan, store_plans
-from review.job_files import ArtifactNotWritten, ArtifactStore
-from review.jobs.job_documents import FindingJson, IngestedJobJson
+from review.ingest.store import store_intakes
+from review.job_files import ArtifactNotWritten, ArtifactStore, result_name
+from review.jobs.job_documents import IngestedJobJson
 from review.jobs.mirror import JobFiles
-from review.jobs.provenance import (
-    partition_contradicts,
-    telemetry_contradicts,
-    telemetry_models,
-)
-from review.models import Ending, ReviewStore, batched
-from review.protocol.telemetry import output_tokens_by_model
+from review.jobs.provenance import partition_contradicts
+from review.models import ReviewPair, ReviewStore, batched
+from review.protocol.decision import ParsedDecision
+from review.protocol.quote_location import quote_lines
 from review.settings.config import Config
 from review.store import refusal_of
-from review.vocabulary import FailureCode, JobStatus, PairStatus
+from review.vocabulary import ACCEPTING_DECISIONS, Decision, JobPurpose, NotAccepted, PairStatus
 
 # A kill leaves the files of so many jobs behind the store: a sweep that starts looks at four times as many.
 JOBS_PER_TRANSACTION = 25
@@ -36,7 +33,8 @@ _PAIRS_PER_TRANSACTION = 100
 _BYTES_PER_TRANSACTION = 2_000_000
 # SQLSTATE class: the server rolled the transaction back for the sake of another one.
 _ROLLED_BACK = "40"
-_NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
+# Shorter quotes ("see the table") may stand in any note.
+_TELLING_WORDS = 5
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,9 @@ def ingest_job(
     :raises NoOutput, NoBlocks: the output is absent, blank, or not this job's.
     :raises PartitionMismatch, ProvenanceDisagrees: the flags contradict the job or its claim.
     """
-    read = JobReader([job_id], request=request, config=config).read(job_id)
+    ((_job_id, read),) = read_jobs([job_id], request=request, config=config)
+    if isinstance(read, ReviewError):
+        raise read
     return _ingest_chunk([read], request=request, config=config, now=now)[0]
 
 
@@ -81,44 +81,44 @@ def ingest_jobs(
     Jobs are stored in transactions of a few dozen. If one is refused, the jobs of its transaction
     are stored one by one.
     """
-    answers: dict[int, IngestedJobJson | RefusedJob] = {}
-    for some in batched(dict.fromkeys(job_ids), JOBS_PER_TRANSACTION):
-        reader = JobReader(some, request=request, config=config)
-        for chunk in _chunks(some, reader, answers):
+    answers: dict[int, IngestedJobJson | ReviewError] = {}
+    wanted = list(dict.fromkeys(job_ids))
+    for some in batched(wanted, JOBS_PER_TRANSACTION):
+        for chunk in _chunks(read_jobs(some, request=request, config=config), answers):
             try:
-                ingested = _ingest_chunk(chunk, request=request, config=config, now=now)
+                documents = _ingest_chunk(chunk, request=request, config=config, now=now)
+                answers |= {document.review_job_id: document for document in documents}
             except (ReviewError, DatabaseError) as error:
                 if not _may_concern_one_job(error):
                     raise
-                for read in chunk:
+                for job_id in (intake.job.pk for intake in chunk):
                     try:
-                        answers[read.job.pk] = ingest_job(
-                            read.job.pk, request=request, config=config, now=now
+                        answers[job_id] = ingest_job(
+                            job_id, request=request, config=config, now=now
                         )
                     except ReviewError as refused:
-                        answers[read.job.pk] = RefusedJob(read.job.pk, refused)
-            else:
-                answers |= {document.review_job_id: document for document in ingested}
-    in_order = [answers[job_id] for job_id in dict.fromkeys(job_ids)]
+                        answers[job_id] = refused
+    in_order = [(job_id, answers[job_id]) for job_id in wanted]
     return Ingested(
-        tuple(item for item in in_order if isinstance(item, IngestedJobJson)),
-        tuple(item for item in in_order if isinstance(item, RefusedJob)),
+        tuple(item for _job_id, item in in_order if isinstance(item, IngestedJobJson)),
+        tuple(RefusedJob(n, item) for n, item in in_order if isinstance(item, ReviewError)),
     )
 
 
 def _chunks(
-    job_ids: Sequence[int], reader: JobReader, answers: dict[int, IngestedJobJson | RefusedJob]
-) -> Iterator[list[ReadJob]]:
+    read: Iterable[tuple[int, Intake | ReviewError]],
+    answers: dict[int, IngestedJobJson | ReviewError],
+) -> Iterator[list[Intake]]:
     """Yield the jobs that take an output, in lists for one transaction each."""
-    chunk: list[ReadJob] = []
-    for job_id in job_ids:
-        try:
-            chunk.append(reader.read(job_id))
-        except ReviewError as error:
-            answers[job_id] = RefusedJob(job_id, error)
+    chunk: list[Intake] = []
+    for job_id, found in read:
+        if isinstance(found, ReviewError):
+            answers[job_id] = found
+            continue
+        chunk.append(found)
         if (
-            sum(len(read.pairs) for read in chunk) >= _PAIRS_PER_TRANSACTION
-            or sum(read.byte_size for read in chunk) >= _BYTES_PER_TRANSACTION
+            sum(len(intake.pairs) for intake in chunk) >= _PAIRS_PER_TRANSACTION
+            or sum(intake.byte_size for intake in chunk) >= _BYTES_PER_TRANSACTION
         ):
             yield chunk
             chunk = []
@@ -134,111 +134,106 @@ def _may_concern_one_job(error: ReviewError | DatabaseError) -> bool:
 
 
 def _ingest_chunk(
-    reads: Sequence[ReadJob], *, request: IngestRequest, config: Config, now: datetime
+    intakes: Sequence[Intake], *, request: IngestRequest, config: Config, now: datetime
 ) -> list[IngestedJobJson]:
     """Ingest jobs that are read already, in one transaction, as if one after the other.
 
     :raises JobMoved: another process moved one of them meanwhile; none of them is stored.
     """
-    plans = _plan(reads, request, config)
+    said = [item for intake in intakes for item in intake.said.items()]
+    known = KnownFindings([pair for pair, review in said if review.findings])
+    for intake in intakes:
+        make_reviews(intake, known)
     with transaction.atomic():
-        stored = store_plans(plans, request, now=now)
-    findings, store_id = by_pair(stored), ReviewStore.objects.identity()
-    return [_finish(plan, findings, request, config=config, store_id=store_id) for plan in plans]
+        store_intakes(intakes, request, now=now)
+    store_id = ReviewStore.objects.identity()
+    return [_finish(intake, request, config=config, store_id=store_id) for intake in intakes]
 
 
-def _plan(reads: Sequence[ReadJob], request: IngestRequest, config: Config) -> list[Plan]:
-    blocks = [read_blocks(read.parsed, pairs=read.pairs) for read in reads]
-    known = KnownFindings(
-        [
-            [pair for pair in read.pairs if pair.pk in said and said[pair.pk].findings]
-            for read, said in zip(reads, blocks, strict=True)
-        ]
-    )
-    plans = []
-    for read, said in zip(reads, blocks, strict=True):
-        reviews = make_reviews(said, pairs=read.pairs, known=known)
-        plan = _plan_of(read, reviews, request=request, config=config)
-        for review in plan.taken:
-            known.add(review.pair, review.findings)
-        plans.append(plan)
-    return plans
+def make_reviews(intake: Intake, known: KnownFindings) -> None:
+    """Say on the pairs what their reviews decide, and make the rows of their findings."""
+    folder = intake.job.prompt_path.rpartition("/")[0]
+    for pair, review in intake.said.items():
+        decision = review.decision
+        other = _note_of_quotes(pair, review, intake.pairs, known)
+        if other is not None:
+            problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
+            decision = ParsedDecision(Decision.UNKNOWN, None, problem)
+        pair.decision = decision.decision.value
+        pair.decision_source = decision.source.value if decision.source else ""
+        pair.problem = decision.problem
+        pair.not_accepted = _why_not(intake, decision.decision, of_another_note=other is not None)
+        pair.result_path = f"{folder}/{result_name(pair.ordinal, *intake.names[pair.ordinal])}"
+        intake.texts[pair.pk] = review.text
+        if review.findings:
+            findings = identify_findings(
+                review.findings,
+                note_path=pair.note.path,
+                gate_path=pair.gate.path,
+                note_text=known.note_text(pair),
+                earlier=known.earlier(pair),
+            )
+            known.add(pair, findings)
+            for finding in findings:
+                finding.pair = pair
+            intake.findings += findings
 
 
-def _plan_of(
-    read: ReadJob, reviews: tuple[NewReview, ...], *, request: IngestRequest, config: Config
-) -> Plan:
-    partition = read.job.model_partition.name
-    contradicted = telemetry_contradicts(partition, request.telemetry, config=config)
-    brought = {review.pair.ordinal for review in reviews}
-    missing = {
-        pair.ordinal: read.parsed.missing.get(pair.ordinal, "no block for this pair")
-        for pair in read.pairs
-        if pair.status != PairStatus.COMPLETED and pair.ordinal not in brought
-    }
-    ending = _ending(missing, request, contradicted=contradicted)
-    not_taken = ending.code == FailureCode.ALL_OR_NOTHING
-    return Plan(
-        read=read,
-        taken=() if not_taken else reviews,
-        why_missing=missing | (dict.fromkeys(brought, _NOT_TAKEN) if not_taken else {}),
-        keeps_raw=bool(missing),
-        ending=ending,
-        contradicted=contradicted,
-        late=later_versions(read.parsed, pairs=read.pairs, stored=read.stored_texts),
-    )
+def _why_not(intake: Intake, decision: Decision, *, of_another_note: bool) -> str:
+    """Return why a review is not accepted, whatever was accepted in the meantime."""
+    if intake.job.purpose == JobPurpose.TRIAL:
+        return NotAccepted.TRIAL.value
+    if of_another_note:
+        return NotAccepted.QUOTES_OF_ANOTHER_NOTE.value
+    if decision not in ACCEPTING_DECISIONS:
+        return NotAccepted(f"decision-{decision}").value
+    return NotAccepted.PARTITION_MISMATCH.value if intake.contradicted else ""
 
 
-def _ending(missing: Mapping[int, str], request: IngestRequest, *, contradicted: bool) -> Ending:
-    if request.failure is not None:
-        return Ending(JobStatus.FAILED, request.failure.code, request.failure.reason)
-    if missing:
-        names = "; ".join(f"pair {ordinal}: {why}" for ordinal, why in missing.items())
-        code = FailureCode.ALL_OR_NOTHING if request.all_or_nothing else FailureCode.PAIRS_MISSING
-        return Ending(JobStatus.FAILED, code, names)
-    if contradicted:
-        models = output_tokens_by_model(request.telemetry) or telemetry_models(request.telemetry)
-        return Ending(
-            JobStatus.FAILED,
-            FailureCode.PARTITION_MISMATCH,
-            f"telemetry says {', '.join(models)} ran; the reviews are kept as evidence and not accepted",
-        )
-    return Ending(JobStatus.COMPLETED)
+def _note_of_quotes(
+    pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
+) -> str | None:
+    """Return the path of another note of the job that contains quotes its own note lacks."""
+    quotes = [
+        finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
+    ]
+
+    def has_one(of: ReviewPair) -> bool:
+        return any(quote_lines(known.note_text(of), quote) for quote in quotes)
+
+    if not quotes or has_one(pair):
+        return None
+    others = {other.note_id: other for other in pairs if other.note_id != pair.note_id}
+    return next((other.note.path for other in others.values() if has_one(other)), None)
 
 
 def _finish(
-    plan: Plan,
-    findings: Mapping[int, list[FindingJson]],
-    request: IngestRequest,
-    *,
-    config: Config,
-    store_id: str,
+    intake: Intake, request: IngestRequest, *, config: Config, store_id: str
 ) -> IngestedJobJson:
     """Write the files of a stored job, and report it."""
-    read = plan.read
-    for pair in read.pairs:  # what `mark_missing` did to the rows
-        if pair.status == PairStatus.PENDING:
+    job, partition = intake.job, intake.job.model_partition.name
+    for pair in intake.pairs:  # what `mark_missing` did to the rows
+        if pair.status != PairStatus.COMPLETED:
             pair.status = PairStatus.MISSING
-        if pair.status == PairStatus.MISSING:
-            pair.problem = plan.why_missing.get(pair.ordinal, pair.problem)
-    problems = [*read.parsed.problems, *plan.late]
-    if read.job.pk in request.outputs:
+            pair.problem = intake.why_missing.get(pair.ordinal, pair.problem)
+    problems = intake.problems
+    if job.pk in request.outputs:
         try:
-            ArtifactStore(config).keep_input(read.job.bundle_output_path, read.raw)
+            ArtifactStore(config).keep_input(job.bundle_output_path, intake.raw)
         except ArtifactNotWritten as refused:
             problems.append(refused.message)
-    texts = read.stored_texts | {review.pair.pk: review.text for review in plan.taken}
-    problems += JobFiles(read.job, read.pairs, texts, config, store_id).write()
-    claimed = read.parsed.self_reported_model
-    if claimed and partition_contradicts(read.job.model_partition.name, (claimed,), config=config):
+    problems += JobFiles(job, intake.pairs, intake.texts, config, store_id).write()
+    claimed = intake.self_reported_model
+    if claimed and partition_contradicts(partition, (claimed,), config=config):
         problems.append(
             f"the output says it was written by {claimed!r}, another model than the job's partition"
-            f" {read.job.model_partition.name!r}: a claim, not provenance"
+            f" {partition!r}: a claim, not provenance"
         )
+    is_all = len(intake.said) == len(intake.texts)
     return show_ingested(
-        read.job,
-        read.pairs,
-        findings=findings_of(read.pairs) if read.stored_texts else findings,
+        job,
+        intake.pairs,
+        findings=intake.findings if is_all else None,
         problems=problems,
         gates_folder=config.gates_folder,
     )

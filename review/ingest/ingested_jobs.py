@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from review.documents.base import from_row
 from review.domain.paths import gate_id_of
@@ -15,41 +16,31 @@ def show_ingested(
     job: ReviewJob,
     pairs: Sequence[ReviewPair],
     *,
-    findings: Mapping[int, list[FindingJson]],
+    findings: Iterable[Finding] | None = None,
     problems: Sequence[str],
     gates_folder: str,
 ) -> IngestedJobJson:
     """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
 
-    :param findings: by pair key, as `findings_of` gives them.
+    :param findings: of all the pairs; None where they are in the store only.
     """
+    if findings is None:
+        findings = Finding.objects.filter(pair__in=pairs).order_by("pair_id", "ordinal")
+    found: defaultdict[int, list[FindingJson]] = defaultdict(list)
+    for row in findings:
+        found[row.pair_id].append(from_row(FindingJson, row, line=row.note_line))
     return IngestedJobJson(
         review_job_id=job.pk,
         status=job.status,
         failure_code=job.failure_code or None,
         failure_reason=job.failure_reason or None,
-        pairs=[_pair(pair, findings.get(pair.pk, []), gates_folder=gates_folder) for pair in pairs],
+        pairs=[_pair(pair, found[pair.pk], gates_folder=gates_folder) for pair in pairs],
         self_reported_model=job.self_reported_model or None,
         problems=list(problems),
     )
 
 
-def findings_of(pairs: Sequence[ReviewPair]) -> dict[int, list[FindingJson]]:
-    """Findings by pair key, in their order."""
-    rows = Finding.objects.filter(pair_id__in=[pair.pk for pair in pairs])
-    return by_pair(rows.order_by("pair_id", "ordinal"))
-
-
-def by_pair(findings: Iterable[Finding]) -> dict[int, list[FindingJson]]:
-    """The same of findings at hand, pair after pair and in their order."""
-    found: dict[int, list[FindingJson]] = {}
-    for row in findings:
-        found.setdefault(row.pair_id, []).append(from_row(FindingJson, row, line=row.note_line))
-    return found
-
-
 def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -> IngestedPairJson:
-    completed = pair.status == PairStatus.COMPLETED
     return IngestedPairJson(
         review_pair_id=pair.pk,
         ordinal=pair.ordinal,
@@ -61,7 +52,7 @@ def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -
         decision_source=pair.decision_source or None,
         result_path=pair.result_path or None,
         problem=pair.problem or None,
-        accepted=completed and not pair.not_accepted,
+        accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
         not_accepted_because=pair.not_accepted or None,
         findings=findings,
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from review.ingest.parse import names_of, parse_for_job, typed_output
+from review.errors import ReviewError
+from review.ingest.parse import ReadReview, names_of, read_block, read_output, typed_output
 from review.ingest.request import (
     IngestRequest,
     JobAlreadyCompleted,
@@ -17,29 +19,47 @@ from review.ingest.request import (
 )
 from review.job_files import ArtifactStore
 from review.jobs.board import unknown_job
-from review.jobs.provenance import validate_provenance
-from review.models import Provenance, ReviewJob, ReviewPair, ReviewText
+from review.jobs.provenance import (
+    telemetry_contradicts,
+    telemetry_models,
+    validate_provenance,
+)
+from review.models import Ending, Finding, ReviewJob, ReviewPair, ReviewText
 from review.protocol.output import ParsedOutput
+from review.protocol.telemetry import output_tokens_by_model
 from review.settings.config import Config
-from review.vocabulary import JobStatus, PairStatus
+from review.vocabulary import FailureCode, JobStatus, PairStatus
 
 _SHOWN = 3  # lines of an output that a refusal names
+_NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
 
 
-@dataclass(frozen=True)
-class ReadJob:
-    """A job that takes an output, its pairs in order, and what the output holds of them.
+@dataclass
+class Intake:
+    """A job that takes an output, from its reading to the files that are written of it.
 
     :param names: note path and gate id of each pair, by ordinal.
-    :param stored_texts: the review texts of the pairs that are completed already, by pair key.
+    :param said: the reviews that complete their pairs.
+    :param why_missing: by ordinal, why a pair has no review after it.
+    :param texts: the review texts that are stored, by pair key.
+    :param findings: of the reviews in `said`.
+    :param keeps_raw: whether the output has something that the rows will not have.
+    :param contradicted: whether telemetry names a model of another partition.
     """
 
     job: ReviewJob
     pairs: Sequence[ReviewPair]
-    names: dict[int, tuple[str, str]]
+    names: Mapping[int, tuple[str, str]]
     raw: bytes
-    parsed: ParsedOutput
-    stored_texts: dict[int, str]
+    self_reported_model: str
+    ending: Ending
+    said: Mapping[ReviewPair, ReadReview]
+    why_missing: Mapping[int, str]
+    texts: dict[int, str]
+    problems: list[str]
+    keeps_raw: bool
+    contradicted: bool
+    findings: list[Finding] = field(default_factory=list)
 
     @property
     def byte_size(self) -> int:
@@ -48,45 +68,97 @@ class ReadJob:
         return len(self.raw) + sum(notes.values())
 
 
-class JobReader:
-    """Reads jobs whose rows are fetched together."""
+def read_jobs(
+    job_ids: Sequence[int], *, request: IngestRequest, config: Config
+) -> Iterator[tuple[int, Intake | ReviewError]]:
+    """Yield the jobs with their outputs, in order; or what `ingest_job` raises in place of one."""
+    jobs = ReviewJob.objects.with_names().in_bulk(job_ids)
+    pairs: defaultdict[int, list[ReviewPair]] = defaultdict(list)
+    rows = ReviewPair.objects.filter(job_id__in=job_ids).select_related(
+        "note", "gate", "note_snapshot", "gate_snapshot"
+    )
+    rows = rows.defer("note_snapshot__text", "gate_snapshot__text")
+    for pair in rows.order_by("job_id", "ordinal"):
+        pairs[pair.job_id].append(pair)
+    for job_id in job_ids:
+        try:
+            if job_id not in jobs:
+                raise unknown_job(job_id)
+            yield job_id, _read(jobs[job_id], pairs[job_id], request, config)
+        except ReviewError as refused:
+            yield job_id, refused
 
-    def __init__(self, job_ids: Sequence[int], *, request: IngestRequest, config: Config) -> None:
-        self._request = request
-        self._config = config
-        jobs = ReviewJob.objects.with_names().filter(pk__in=job_ids)
-        self._jobs = {job.pk: job for job in jobs}
-        self._pairs: dict[int, list[ReviewPair]] = {job_id: [] for job_id in self._jobs}
-        pairs = ReviewPair.objects.filter(job_id__in=list(self._jobs)).select_related(
-            "note", "gate", "note_snapshot", "gate_snapshot"
+
+def _read(
+    job: ReviewJob, pairs: Sequence[ReviewPair], request: IngestRequest, config: Config
+) -> Intake:
+    _refuse_closed(job, pairs)
+    _check_provenance(job, request, config)
+    raw = _read_raw(job, request, config)
+    names = names_of(pairs, gates_folder=config.gates_folder)
+    if request.typed:
+        parsed = typed_output(request.typed, ordinals=names)
+    else:
+        parsed = read_output(job, raw, config=config, names=names)
+    if not parsed.has_own_blocks:
+        raise _no_blocks(job, parsed)
+    done = [pair for pair in pairs if pair.status == PairStatus.COMPLETED]
+    rows = ReviewText.objects.filter(pair__in=done).values_list("pair_id", "text")
+    texts = dict(rows) if done else {}
+    late = list(_later_versions(done, parsed, texts))
+    waiting = {pair.ordinal: pair for pair in pairs if pair.status != PairStatus.COMPLETED}
+    blocks = {pair: parsed.blocks[n] for n, pair in waiting.items() if n in parsed.blocks}
+    missing = {n: parsed.missing[n] for n, pair in waiting.items() if pair not in blocks}
+    contradicted = telemetry_contradicts(job.model_partition.name, request.telemetry, config=config)
+    ending = _ending(missing, request, contradicted=contradicted)
+    if ending.code == FailureCode.ALL_OR_NOTHING:
+        missing |= {pair.ordinal: _NOT_TAKEN for pair in blocks}
+        blocks = {}
+    return Intake(
+        job=job,
+        pairs=pairs,
+        names=names,
+        raw=raw,
+        self_reported_model=parsed.self_reported_model or "",
+        ending=ending,
+        said={pair: read_block(block) for pair, block in blocks.items()},
+        why_missing=missing,
+        texts=texts,
+        problems=[*parsed.problems, *late],
+        keeps_raw=bool(missing or late),
+        contradicted=contradicted,
+    )
+
+
+def _later_versions(
+    done: Sequence[ReviewPair], parsed: ParsedOutput, texts: Mapping[int, str]
+) -> Iterator[str]:
+    """Report new texts for pairs that are already completed; they are not taken."""
+    for pair in done:
+        block = parsed.blocks.get(pair.ordinal)
+        if block and block.text != texts[pair.pk]:
+            yield (
+                f"pair {pair.ordinal} was completed as {pair.decision} before; this output has"
+                f" another text for it, decided {read_block(block).decision.decision}: it was not"
+                " taken, and is kept in the raw output"
+            )
+
+
+def _ending(missing: Mapping[int, str], request: IngestRequest, *, contradicted: bool) -> Ending:
+    if request.failure is not None:
+        return Ending(JobStatus.FAILED, request.failure.code, request.failure.reason)
+    if missing:
+        names = "; ".join(f"pair {ordinal}: {why}" for ordinal, why in missing.items())
+        code = FailureCode.ALL_OR_NOTHING if request.all_or_nothing else FailureCode.PAIRS_MISSING
+        return Ending(JobStatus.FAILED, code, names)
+    if contradicted:
+        models = output_tokens_by_model(request.telemetry) or telemetry_models(request.telemetry)
+        return Ending(
+            JobStatus.FAILED,
+            FailureCode.PARTITION_MISMATCH,
+            f"telemetry says {', '.join(models)} ran; the reviews are kept as evidence and not accepted",
         )
-        pairs = pairs.defer("note_snapshot__text", "gate_snapshot__text")
-        for pair in pairs.order_by("job_id", "ordinal"):
-            self._pairs[pair.job_id].append(pair)
-
-    def read(self, job_id: int) -> ReadJob:
-        """Return the job with its output; raises as `ingest_job` does."""
-        if job_id not in self._jobs:
-            raise unknown_job(job_id)
-        job, pairs = self._jobs[job_id], self._pairs[job_id]
-        _refuse_closed(job, pairs)
-        _check_provenance(job, self._request, self._config)
-        raw = _read_output(job, self._request, self._config)
-        names = names_of(pairs, gates_folder=self._config.gates_folder)
-        if self._request.typed:
-            parsed = typed_output(self._request.typed, pairs=pairs)
-        else:
-            parsed = parse_for_job(raw, token=job.sentinel_token, names=names)
-        if not parsed.has_own_blocks:
-            raise _no_blocks(job, parsed)
-        return ReadJob(job, pairs, names, raw, parsed, _stored_texts(pairs))
-
-
-def _stored_texts(pairs: Sequence[ReviewPair]) -> dict[int, str]:
-    done = [pair.pk for pair in pairs if pair.status == PairStatus.COMPLETED]
-    if not done:
-        return {}
-    return dict(ReviewText.objects.filter(pair_id__in=done).values_list("pair_id", "text"))
+    return Ending(JobStatus.COMPLETED)
 
 
 def _refuse_closed(job: ReviewJob, pairs: Sequence[ReviewPair]) -> None:
@@ -116,9 +188,8 @@ def _check_provenance(job: ReviewJob, request: IngestRequest, config: Config) ->
             job.model_partition.name, given, effort_unknown=request.effort_unknown, config=config
         )
         return
-    claimed = Provenance(job.runner, job.runner_model, job.runner_effort)
-    for name in ("runner", "runner_model", "runner_effort"):
-        said, recorded = getattr(given, name), getattr(claimed, name)
+    for name, said in vars(given).items():
+        recorded = getattr(job, name)
         if said is not None and said != recorded:
             option = f"--{name.replace('_', '-')}"
             claim = f"without {option}" if recorded is None else f"with {option} {recorded!r}"
@@ -128,13 +199,12 @@ def _check_provenance(job: ReviewJob, request: IngestRequest, config: Config) ->
             )
 
 
-def _read_output(job: ReviewJob, request: IngestRequest, config: Config) -> bytes:
+def _read_raw(job: ReviewJob, request: IngestRequest, config: Config) -> bytes:
     """Return the output that was passed in, else that of the job's own file."""
-    data = request.outputs.get(job.pk)
-    where = "the given input"
+    data, where = request.outputs.get(job.pk), "the given input"
     if data is None:
         where = job.bundle_output_path
-        data = ArtifactStore(config).read_output(job.bundle_output_path)
+        data = ArtifactStore(config).read_output(where)
     if data is None:
         raise NoOutput(
             f"job {job.pk}: no output file at {where}",

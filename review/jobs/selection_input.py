@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 import msgspec
 
@@ -15,6 +17,7 @@ from review.knowledge_base import GateCatalog
 from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput
 from review.settings.config import REPORTS_FOLDER, Config
 
+_T = TypeVar("_T")
 _NAMED_FAULTS = 5
 
 
@@ -36,27 +39,46 @@ def read_selection(
     :raises PartitionNotConcrete: there is no partition, or it is not canonical.
     :raises BadTargets: a target is bad; names index and reason.
     """
+    gate_ids = {gate.gate_id for gate in catalog.gates}.union(catalog.skipped)
+
+    def read(raw: msgspec.Raw) -> TargetInput:
+        target = msgspec.json.decode(raw, type=TargetInput)
+        target.note_path = _note_path(target.note_path, config)
+        target.gate_path, target.gate_id = _gate(target, config)
+        # A digest shows that the gate was there when it was selected: it is gone, not misspelt.
+        if target.gate_id not in gate_ids and target.gate_sha256 is None:
+            near = ", ".join(near_matches(target.gate_id, gate_ids))
+            hint = f"; did you mean {near}?" if near else ""
+            raise BadTargets(f"there is no gate {target.gate_id!r}{hint}")
+        return target
+
+    partition, targets = read_targets(data, read, source=source)
+    return _concrete(partition, source=source, config=config), targets
+
+
+def read_targets(
+    data: bytes, read: Callable[[msgspec.Raw], _T], *, source: str
+) -> tuple[str, list[_T]]:
+    """Read a selection: its partition as it is written, and its targets in their order.
+
+    :param read: reads a target, and may refuse it; raises as `read_selection` does.
+    """
     document = decode(data, SelectionInput, source=source)
     if document.schema != SELECTION_SCHEMA:
         raise NotThisDocument(
             f"{source}: schema {document.schema!r}, expected {SELECTION_SCHEMA!r}",
-            hint="job creation reads what commonplace review_target_selector --json prints",
+            hint="it is what commonplace review_target_selector --json prints",
         )
-    partition = _concrete(document.model_partition, source=source, config=config)
-    gate_ids = {gate.gate_id for gate in catalog.gates}.union(catalog.skipped)
-    targets: list[TargetInput] = []
+    if document.model_partition is None:
+        raise PartitionNotConcrete(
+            f"{source}: model_partition is null: a review is made for a model, and so is an ack",
+            hint="select with --model PARTITION",
+        )
+    targets: list[_T] = []
     faults: list[str] = []
     for index, raw in enumerate(document.targets):
         try:
-            target = msgspec.json.decode(raw, type=TargetInput)
-            target.note_path = _note_path(target.note_path, config)
-            target.gate_path, target.gate_id = _gate(target, config)
-            # A digest shows that the gate was there when it was selected: it is gone, not misspelt.
-            if target.gate_id not in gate_ids and target.gate_sha256 is None:
-                near = ", ".join(near_matches(target.gate_id, gate_ids))
-                hint = f"; did you mean {near}?" if near else ""
-                raise BadTargets(f"there is no gate {target.gate_id!r}{hint}")
-            targets.append(target)
+            targets.append(read(raw))
         except (InputRejected, msgspec.DecodeError, UnicodeDecodeError) as error:
             faults.append(f"targets[{index}]: {error}")
     if faults:
@@ -64,15 +86,10 @@ def read_selection(
         rest = f"; and {more} more" if more > 0 else ""
         named = "; ".join(faults[:_NAMED_FAULTS])
         raise BadTargets(f"{source}: {named}{rest}", hint="nothing was written; select again")
-    return partition, targets
+    return document.model_partition, targets
 
 
-def _concrete(name: str | None, *, source: str, config: Config) -> str:
-    if name is None:
-        raise PartitionNotConcrete(
-            f"{source}: model_partition is null: a review needs a model to be made for",
-            hint="select with --model PARTITION",
-        )
+def _concrete(name: str, *, source: str, config: Config) -> str:
     try:
         canonical = canonical_partition(name, config=config)
     except ModelNameRefused as error:

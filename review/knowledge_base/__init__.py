@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from review.documents.problems import no_gate_found, no_note_found
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path
+from review.knowledge_base.contracts import with_contracts
 from review.knowledge_base.gate_cases import GateCase, GateCases, cases_folder, read_cases
 from review.knowledge_base.gate_catalog import AmbiguousGate, GateCatalog, UnknownGate, load_gates
 from review.knowledge_base.gate_definition import Gate
@@ -148,10 +150,11 @@ class Corpus:
 
     @cached_property
     def gates(self) -> GateCatalog:
-        """All gates of the gates folder, read once."""
+        """All gates, of the gates folder and of contracts, read once."""
         folder = self._gates_folder
         found = self._scan_folder(folder, gates_folder=folder)
-        return load_gates(found, folder=folder, read=self._read, index=self._index)
+        catalog = load_gates(found, folder=folder, read=self._read, index=self._index)
+        return with_contracts(catalog, Path(self._root), self._config.contracts)
 
     def cases(self, gate: Gate) -> GateCases:
         """Read the cases of a gate, from the folder next to it."""

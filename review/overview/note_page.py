@@ -14,7 +14,7 @@ from review.domain.paths import lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
 from review.domain.staleness import Digests, staleness_reasons
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import read_findings_now
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
 from review.models import (
     Acceptance,
@@ -259,9 +259,8 @@ def _findings(
         and row.event.kind != AcceptanceKind.OVERRIDE
         and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
     ]
-    found = FindingReader(corpus, digests={path: sha256} if sha256 else {}).read_each(
-        [ReviewedPair.of(pair, note_path=path, gate_path=row.gate.path) for row, pair in rows]
-    )
+    reviewed = [(pair, path, row.gate.path) for row, pair in rows]
+    found = read_findings_now(corpus, reviewed, digests={path: sha256} if sha256 else {})
     items = [
         NoteFindingJson(
             gate_id=gate_label(row.gate.path, corpus.gates.folder),

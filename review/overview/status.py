@@ -27,7 +27,7 @@ from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.selection.orphans import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import RULES_PARTITION, Config
@@ -59,7 +59,7 @@ def read_status(
     chosen = (model_partition,) if model_partition else ()
     listed = NoteList(states.notes, states.problems)
     queue = read_warn_queue(corpus, QueueFilter(partitions=chosen), listed=listed)
-    abandoned = abandoned_jobs(older_than=config.abandoned_after, processes=ProcessTable(), now=now)
+    abandoned = abandoned_jobs(older_than=config.abandoned_after, processes=Processes(), now=now)
     scope = LookRequest(model_partition=model_partition)
     looks = read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look
     status = StatusJson(
@@ -69,8 +69,8 @@ def read_status(
         partitions=[read_coverage(states, name) for name in chosen or states.partitions],
         jobs=count_jobs(),
         abandoned_jobs=list(abandoned),
-        queue=dict(queue.count_entries()),
-        waiting_findings=queue.waiting,
+        queue=queue.queue.count_entries(),
+        waiting_findings=queue.queue.waiting,
         needs_a_look=len(looks),
         orphans=find_orphans(corpus, states),
         problems=[problem_json(problem) for problem in states.problems],

@@ -14,17 +14,10 @@ from review.vocabulary import Decision, DecisionSource, Severity
 NOTHING_STATED = (
     "the review states no decision; its last line must be `## Result: PASS`, WARN, FAIL or ERROR"
 )
-_DECISIONS = {
-    "pass": Decision.PASS,
-    "clean pass": Decision.PASS,
-    "info": Decision.PASS,
-    "ok": Decision.PASS,
-    "clean": Decision.PASS,
-    "warn": Decision.WARN,
-    "warning": Decision.WARN,
-    "fail": Decision.FAIL,
-    "error": Decision.ERROR,
-}
+_DECISIONS = dict.fromkeys(("pass", "clean pass", "info", "ok", "clean"), Decision.PASS)
+_DECISIONS |= dict.fromkeys(("warn", "warning"), Decision.WARN)
+_DECISIONS |= {"fail": Decision.FAIL, "error": Decision.ERROR}
+_RESULTS = ("pass", "warn", "warning", "fail", "error")
 _GRAVER = {
     Decision.PASS: re.compile(r"\b(?:warn|fail|error)", re.I),
     Decision.WARN: re.compile(r"\b(?:fail|error)", re.I),
@@ -114,12 +107,11 @@ def read_decision(block_text: str) -> ParsedDecision:
 def _visible_lines(block_text: str) -> Iterator[tuple[int, str]]:
     """Yield number and text of the lines outside fences and quotations; a fence never closed is none."""
     lines = list(iter_lines(block_text))
+    markers = [line.number for line in lines if line.is_fence_marker]
     unclosed = bool(lines) and lines[-1].in_fence and not lines[-1].is_fence_marker
-    opened = (
-        max((line.number for line in lines if line.is_fence_marker), default=0) if unclosed else 0
-    )
+    closed = markers[-1] if unclosed and markers else len(lines)  # the end of what may be hidden
     for line in lines:
-        is_hidden = line.in_quote or (line.in_fence and not (unclosed and line.number > opened))
+        is_hidden = line.in_quote or (line.in_fence and line.number <= closed)
         if not is_hidden and line.text.strip() and not _BREAK.fullmatch(line.text):
             yield line.number, line.text
 
@@ -130,57 +122,49 @@ def _by_result_line(results: Sequence[tuple[int, str]], *, last_line: int) -> Pa
         return _unknown(f"the result line in line {number} is not the last line")
     decision = _result(value)
     if decision is None:
-        return _unknown(
-            f"line {number}: the result is {value.strip()[:80]!r}, not PASS, WARN, FAIL or ERROR"
-        )
+        said = value.strip()[:80]
+        return _unknown(f"line {number}: the result is {said!r}, not PASS, WARN, FAIL or ERROR")
     for other, said in results[:-1]:
         if _result(said) is not decision and _NAMES_DECISION.match(said):
-            return _unknown(
-                f"two result lines differ: {decision} in line {number}, another in line {other}"
-            )
+            both = f"{decision} in line {number}, another in line {other}"
+            return _unknown(f"two result lines differ: {both}")
     return ParsedDecision(decision, DecisionSource.RESULT_LINE, "")
 
 
 def _result(value: str) -> Decision | None:
     signs = "".join(_SIGNS.values())
     found = _RESULT.fullmatch(value.strip(_FRAMES + signs))
-    if found is None or found["word"].lower() not in ("pass", "warn", "warning", "fail", "error"):
+    if found is None or found["word"].lower() not in _RESULTS:
         return None
     decision = _DECISIONS[found["word"].lower()]
     graver = _GRAVER.get(decision)
     is_graver = graver and graver.search(found["aside"] or "")
-    return (
-        None if is_graver or set(value) & set(signs) - set(_SIGNS.get(decision, "")) else decision
-    )
+    other_signs = set(value) & set(signs) - set(_SIGNS.get(decision, ""))
+    return None if is_graver or other_signs else decision
 
 
 def _by_declarations(lines: Sequence[tuple[int, str]], block_text: str) -> ParsedDecision:
     stated = list(_statements(lines))
-    if not stated:
-        return _without_statement(*lines[-1], block_text)
-    first = stated[0]
-    if problem := _why_not_read(stated, block_text):
-        return _unknown(problem)
-    return ParsedDecision(first.decision, DecisionSource.DECLARED, "")
+    if stated:
+        problem, decision = _why_not_read(stated, block_text), stated[0].decision
+    else:  # a closing "No WARNs found." is a pass
+        is_pass = _NO_WARN.match(lines[-1][1]) and not _has_grave_finding(block_text)
+        problem, decision = "" if is_pass else NOTHING_STATED, Decision.PASS
+    return _unknown(problem) if problem else ParsedDecision(decision, DecisionSource.DECLARED, "")
 
 
 def _why_not_read(stated: Sequence[_Statement], block_text: str) -> str:
     first = stated[0]
-    for other in stated:
-        if other.decision is not first.decision:
-            return (
-                f"the declarations differ: {first.decision} in line {first.line},"
-                f" {other.decision} in line {other.line}"
-            )
+    if other := next((one for one in stated if one.decision is not first.decision), None):
+        said = f"{first.decision} in line {first.line}, {other.decision} in line {other.line}"
+        return f"the declarations differ: {said}"
     if first.decision is Decision.ERROR:
         return f"line {first.line}: ERROR counts only as `## Result: ERROR` in the last line"
-    if first.decision is not Decision.PASS:
-        return ""
-    for one in stated:
+    for one in stated if first.decision is Decision.PASS else ():
         if word := _turn_in(one.rest):
             return f"line {one.line} says PASS, and {word!r} takes it back"
-    if _has_grave_finding(block_text):
-        return f"line {first.line} says PASS, and the findings say otherwise"
+        if _has_grave_finding(block_text):
+            return f"line {one.line} says PASS, and the findings say otherwise"
     return ""
 
 
@@ -223,13 +207,6 @@ def _turn_in(rest: str) -> str:
     else:
         found = _TURN.match(said.lstrip(":-\u2013\u2014*_` "))
     return found[0].strip("*_` ") if found else ""
-
-
-def _without_statement(number: int, last: str, block_text: str) -> ParsedDecision:
-    """Read a closing "No WARNs found." as a pass."""
-    if _NO_WARN.match(last) and not _has_grave_finding(block_text):
-        return ParsedDecision(Decision.PASS, DecisionSource.DECLARED, "")
-    return _unknown(NOTHING_STATED)
 
 
 def _has_grave_finding(block_text: str) -> bool:

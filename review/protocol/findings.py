@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import re
-import string
 from dataclasses import dataclass, field
 
 from review.domain.markdown.lines import Line, iter_lines
 from review.vocabulary import Severity
 
-_ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # A severity is at the start of its line; the rest of a line is never searched.
 _HEAD = 200
 _MARKER = re.compile(r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)")
 _CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
 _SEVERITY = re.compile(
-    r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>info|warning|warn|failure|fail)"
+    r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>(?ai:info|warning|warn|failure|fail))"
     r"(?P<aside>\s+#?\d{1,3}(?=\W)|\s*[(\[][^()\[\]]{0,60}[)\]])?(?P<close>[\])*_`]{0,6})"
 )
 _DELIMITER = re.compile(
     r"\s*:[*_]{0,3}(?:\s+|$|(?=[^\W\d_]|[\"'\u201c\u2018`]))|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$"
 )
 _MARKED_WORD = re.compile(r"[\[(*_`]")
-_FINDINGS = re.compile(r"(?:[\w'-]{1,20}\s+){0,2}findings?\s*(?:[:(\u2013\u2014-].{0,60})?")
-_OTHER_PART = re.compile(r"(?:suggested revisions?|summary|result|verdict)\b")
+_FINDINGS = re.compile(r"(?:[\w'-]{1,20}\s+){0,2}(?ai:findings?)\s*(?:[:(\u2013\u2014-].{0,60})?")
+_OTHER_PART = re.compile(r"(?ai:suggested revisions?|summary|result|verdict)\b")
 _NO_FINDING = re.compile(
-    r"(?:none|nothing|n/?a|0|-|<finding>)(?:\s+(?:found|noted|observed|to report))?\s*[.!]?"
+    r"(?ai:none|nothing|n/?a|0|-|<finding>)(?ai:\s+(?:found|noted|observed|to report))?\s*[.!]?"
 )
 _HEADING = re.compile(r"#{1,6}(?=[ \t]|$)")
 _BELOW_HEADINGS = 7
@@ -47,11 +45,6 @@ class ParsedFinding:
     line: int | None = None
 
 
-def _ascii_lower(text: str) -> str:
-    """Lower A-Z only: under re.IGNORECASE a long s is an s, and a letter may grow in length."""
-    return text.translate(_ASCII_LOWER)
-
-
 def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
     """Return the findings in their order, numbered from 1; total, in linear time.
 
@@ -60,12 +53,13 @@ def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
     reader = _Reader()
     for line in iter_lines(block_text):
         reader.take(line)
-    drafts = [draft for draft in reader.drafts if draft.in_section or not reader.has_section]
-    stated = (draft for draft in drafts if not draft.says_nothing())
-    return tuple(
-        ParsedFinding(ordinal, draft.severity, draft.text() or draft.quote(), draft.quote())
-        for ordinal, draft in enumerate(stated, start=1)
-    )
+    found: list[ParsedFinding] = []
+    for draft in reader.drafts:
+        text, quote = draft.text(), draft.quote()
+        says_nothing = not text or _NO_FINDING.fullmatch(text[:_HEAD])
+        if (draft.in_section or not reader.has_section) and (draft.quotes or not says_nothing):
+            found.append(ParsedFinding(len(found) + 1, draft.severity, text or quote, quote))
+    return tuple(found)
 
 
 @dataclass(slots=True)
@@ -86,12 +80,6 @@ class _Draft:
     def quote(self) -> str:
         parts = (" ".join(" ".join(lines).split()) for lines in self.quotes)
         return " \u2026 ".join(part for part in parts if part)
-
-    def says_nothing(self) -> bool:
-        if self.quotes:
-            return False
-        text = self.text()
-        return not text or _NO_FINDING.fullmatch(_ascii_lower(text[:_HEAD])) is not None
 
 
 class _Reader:
@@ -120,22 +108,22 @@ class _Reader:
         self._after_fence = line.in_fence
 
     def _take_quote(self, line: Line, text: str) -> None:
-        if self._open is None:
-            return
-        if not self._quoting:
-            self._open.quotes.append([])
-        inner = text.lstrip("-*+ \t").lstrip("> \t")
-        if not line.is_fence_marker:
-            self._open.quotes[-1].append(inner)
+        if self._open is not None:
+            if not self._quoting:
+                self._open.quotes.append([])
+            if not line.is_fence_marker:
+                self._open.quotes[-1].append(text.lstrip("-*+ \t").lstrip("> \t"))
 
     def _take_text(self, raw: str, text: str) -> None:
-        column = _column(raw)
+        wide = raw.expandtabs(_TAB)
+        column = len(wide) - len(wide.lstrip(" "))
         heading = _HEADING.match(text)
         if heading and (self._open is None or column < self._open.column):
             self._enter(text.strip("# *_\t"), heading.end())
             return
         marker = _MARKER.match(text)
-        if self._open is not None and self._belongs(column, is_bullet=marker is not None):
+        goes_on = marker is None and not self._after_blank and not self._quoting
+        if self._open is not None and (goes_on or column >= self._open.column):
             own_line = self._after_blank or self._after_fence or marker is not None
             self._continue(raw, own_line=own_line)
             return
@@ -145,12 +133,6 @@ class _Reader:
         elif self._in_list or column < _CODE_INDENT:
             self._in_list = True
             self._open = self._finding(text[marker.end() :], column + marker.end())
-
-    def _belongs(self, column: int, *, is_bullet: bool) -> bool:
-        """Return True if a line that is no heading belongs to the open finding."""
-        if self._open is not None and column >= self._open.column:
-            return True
-        return not is_bullet and not self._after_blank and not self._quoting
 
     def _take_paragraph(self, text: str, column: int) -> None:
         if column == 0:
@@ -166,19 +148,21 @@ class _Reader:
         if _is_findings(title):
             self._section = level
             self.has_section = True
-        elif level <= self._section or _OTHER_PART.match(_ascii_lower(title[:_HEAD])):
+        elif level <= self._section or _OTHER_PART.match(title):
             self._section = 0
 
     def _finding(self, content: str, column: int) -> _Draft | None:
         content = _CHECKBOX.sub("", content)
-        severity = _SEVERITY.match(_ascii_lower(content[:_HEAD]))
+        severity = _SEVERITY.match(content[:_HEAD])
         if severity is None:
             return None
         delimiter = _DELIMITER.match(content, severity.end())
-        if delimiter is None and not _is_set_apart(severity, content):
-            return None
         end = delimiter.end() if delimiter else severity.end()
-        draft = _Draft(Severity(severity["word"][:4]), column, in_section=self._section > 0)
+        # Marks that enclose the word, as in `[WARN] text`, need no delimiter.
+        is_enclosed = _MARKED_WORD.search(severity["open"]) and severity["close"]
+        if delimiter is None and not (is_enclosed and content[end : end + 1].isspace()):
+            return None
+        draft = _Draft(Severity(severity["word"][:4].lower()), column, in_section=self._section > 0)
         aside = (severity["aside"] or "").strip(" #")
         prefix = f"{aside} " if aside.startswith(("(", "[")) else ""
         draft.lines.append(prefix + content[end:].strip())
@@ -187,27 +171,11 @@ class _Reader:
 
     def _continue(self, raw: str, *, own_line: bool) -> None:
         """Add a line to the open finding, less the indent of its bullet."""
-        if self._open is None:
-            return
-        text = _dedent(raw, self._open.column).rstrip() if own_line else raw.strip()
-        self._open.lines.append(("\n" if own_line else " ") + text)
+        if self._open is not None:
+            blanks = min(self._open.column, len(raw) - len(raw.lstrip(" \t")))
+            text = raw[blanks:].rstrip() if own_line else raw.strip()
+            self._open.lines.append(("\n" if own_line else " ") + text)
 
 
 def _is_findings(title: str) -> bool:
-    return len(title) < _HEAD and _FINDINGS.fullmatch(_ascii_lower(title)) is not None
-
-
-def _is_set_apart(severity: re.Match[str], content: str) -> bool:
-    """Return True if marks enclose the word, as in `[WARN] text`, so that no delimiter is needed."""
-    closed = bool(_MARKED_WORD.search(severity["open"]) and severity["close"])
-    return closed and content[severity.end() : severity.end() + 1].isspace()
-
-
-def _column(raw: str) -> int:
-    indent = raw[: len(raw) - len(raw.lstrip(" \t"))]
-    return len(indent.expandtabs(_TAB))
-
-
-def _dedent(raw: str, column: int) -> str:
-    removable = min(column, len(raw) - len(raw.lstrip(" \t")))
-    return raw[removable:]
+    return len(title) < _HEAD and _FINDINGS.fullmatch(title) is not None

@@ -21,8 +21,6 @@ class NotAnAnswer(InputRejected):
 
 @dataclass(frozen=True, slots=True)
 class FixAnswer:
-    """The new state of a finding, and the reason."""
-
     fingerprint: str
     state: DispositionState
     reason: str

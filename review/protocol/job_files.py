@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 import msgspec
 from msgspec.structs import asdict
 
 _PROVENANCE = "# dispatch-time provenance: what the parent said when it took the job"
 _CLAIM = "# a claim of the output itself, never provenance"
-MANIFEST_SCHEMA = "review-job-manifest/1"
+_json = partial(json.dumps, ensure_ascii=False)
 
 
 class ManifestPair(msgspec.Struct, frozen=True):
@@ -67,7 +68,7 @@ class ResultRecord(msgspec.Struct, frozen=True):
 
 def render_manifest(manifest: Manifest) -> str:
     """Return the manifest as JSON with one member, and one pair, a line; it ends in a newline."""
-    members = {"schema": MANIFEST_SCHEMA} | asdict(manifest)
+    members = {"schema": "review-job-manifest/1"} | asdict(manifest)
     pairs = ",\n  ".join(_json(asdict(pair)) for pair in members.pop("pairs"))
     lines = [f'"{name}": {_json(value)}' for name, value in members.items()]
     return "{\n " + ",\n ".join(lines) + ',\n "pairs": [\n  ' + pairs + "\n ]\n}\n"
@@ -80,10 +81,6 @@ def render_result(record: ResultRecord, text: str) -> str:
     lines.insert(-5, _PROVENANCE)
     end = "" if text.endswith("\n") else "\n"
     return "\n".join(["---", *lines, "---", "", text]) + end
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _scalar(value: str | int | None) -> str:

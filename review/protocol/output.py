@@ -51,7 +51,6 @@ _MAX_MISFITS = 5
 class ParsedBlock:
     """The text between a pair's sentinels; `typed` is the same review as data, if it came so."""
 
-    ordinal: int
     text: str
     typed: TypedReview | None = None
 
@@ -83,10 +82,8 @@ def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -
 
 def decode_output(data: bytes) -> str:
     """Bytes as text: UTF-8 (UTF-16 under its BOM), a BOM dropped, bad bytes and NUL as U+FFFD."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = data.decode("utf-16", "replace")
-    else:
-        text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = data.decode("utf-16" if is_utf16 else "utf-8-sig", "replace")
     return strip_escapes(text).replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
@@ -161,16 +158,16 @@ class _Reader:
             if one.ordinal in missing and one.ordinal not in self._found:
                 missing[one.ordinal] = f"{missing[one.ordinal].partition('; line ')[0]}; {one}"
         reasoned = [
-            f"line {line}: the block of pair {ordinal} stands in reasoning"
-            for ordinal, line in self._in_reasoning.items()
-            if ordinal not in self._doubtful
+            f"line {line}: the block of pair {key} stands in reasoning"
+            for key, line in self._in_reasoning.items()
+            if key not in self._doubtful
         ]
         misfits = [*map(str, near[: _MAX_MISFITS - 1]), *self._unclosed, *reasoned]
         return ParsedOutput(
             blocks={
-                ordinal: ParsedBlock(ordinal, self._found[ordinal][0])
-                for ordinal in self._expected
-                if ordinal not in missing
+                pair: ParsedBlock(self._found[pair][0])
+                for pair in self._expected
+                if pair not in missing
             },
             missing=missing,
             problems=tuple(self._problems[:_MAX_PROBLEMS]),
@@ -234,8 +231,8 @@ class _Reader:
         """
         for ordinal in self._found:
             self._in_reasoning.setdefault(ordinal, self._number)
-        sure = self._found.keys() - self._faults.keys()
-        self._doubtful = {} if self._talks else {key: self._found[key] for key in sure}
+        found = {} if self._talks else self._found
+        self._doubtful = {key: found[key] for key in found.keys() - self._faults if found[key]}
         for seen in (self._found, self._faults, self._unclosed, self._problems):
             seen.clear()
         self._saw_start = False
@@ -298,15 +295,13 @@ class _Reader:
                 )
 
     def _names_agree(self, sentinel: Sentinel) -> bool:
-        said = _folded(sentinel.names)
+        """Return True if it names its pair, or no pair and nearly its own: workers change the case."""
         ours = _folded(self._expected[sentinel.ordinal].names)
-        if not said or said == ours:
-            return True
-        # Right but for case or Markdown's escapes, and no other pair's exact name: a worker that
-        # lower-cased the line, or escaped it.
-        alike = said.casefold() == ours.casefold() or _unescaped(said) == ours
-        exact = {_folded(pair.names) for pair in self._expected.values()}
-        return alike and not {said, _unescaped(said)} & (exact - {ours})
+        known = {_folded(pair.names) for pair in self._expected.values()}
+        said = _folded(sentinel.names)
+        plain = _folded(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", said))  # without Markdown's escapes
+        named = next((name for name in (said, plain) if name in known), None)
+        return not said or named == ours or (named is None and said.casefold() == ours.casefold())
 
     def _problem(self, what: str) -> None:
         self._problems.append(f"line {self._number}: {what}")
@@ -318,10 +313,6 @@ _EDGES = "=*_` "
 
 def _folded(names: str) -> str:
     return " ".join(unicodedata.normalize("NFC", names).replace("::", " :: ").split()).strip(_EDGES)
-
-
-def _unescaped(names: str) -> str:
-    return _folded(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", names))
 
 
 def _unfenced(text: str) -> str:

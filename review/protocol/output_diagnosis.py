@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from review.protocol.sentinels import read_sentinel
 
@@ -32,10 +30,7 @@ class NearSentinel:
 
 def near_sentinels(text: str, *, token: str = _ANY) -> list[NearSentinel]:
     """Return the first of them, at most one a line; with any token where none is given."""
-    return list(islice(_near(text, token), _MOST))
-
-
-def _near(text: str, token: str) -> Iterator[NearSentinel]:
+    near: list[NearSentinel] = []
     pattern = re.compile(
         rf"pair[ \t]+review[ \t]+(start|end)[ \t]+(?:{token}|<token>)[ \t]*/[ \t]*([0-9]{{1,9}}|<n>)",
         re.IGNORECASE,
@@ -46,7 +41,10 @@ def _near(text: str, token: str) -> Iterator[NearSentinel]:
         if found and ("\r" in line or read_sentinel(line) is None):
             ordinal = int(found[2]) if found[2].isdigit() else 0
             why = _fault(line, line[: found.start()], behind=line[found.end() :])
-            yield NearSentinel(number, found[1].lower() == "start", ordinal, why)
+            near.append(NearSentinel(number, found[1].lower() == "start", ordinal, why))
+        if len(near) == _MOST:
+            break
+    return near
 
 
 def _fault(line: str, ahead: str, *, behind: str) -> str:

@@ -6,12 +6,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from review.protocol.sentinels import ExpectedPair, end_line, frame_line, start_line
+from review.protocol.sentinels import ExpectedPair, end_line, start_line
 
 VERSION = 2
 NOTES = "# Notes\n"  # what stands before it is that of any job with the same gates
 LAST_LINE = f"End of the prompt (version {VERSION})."
-_BYTES_PER_TOKEN = 4
 _NAMES = ("<token>", "<n>", "<note>", "<gate>")
 _RULES = f"""\
 # Task
@@ -84,7 +83,7 @@ pair's number and its names.
 ## Result: PASS|WARN|FAIL|ERROR
 {end_line(*_NAMES)}
 """
-_READS_LINKS = """\
+_READS_LINKS = """
 The gate {gate} needs linked notes. Open those of the note's table of links that bear on what you \
 judge, and no others. End the summary of each of its blocks with a line `opened:` that names the \
 paths you opened, with commas between them, or `opened: none`."""
@@ -104,8 +103,6 @@ class LinkRow:
 
 @dataclass(frozen=True)
 class PromptNote:
-    """A note's exact text and its resolved links."""
-
     path: str
     text: str
     links: tuple[LinkRow, ...] = ()
@@ -150,16 +147,14 @@ def render_prompt(request: PromptRequest) -> str:
 
 def estimate_tokens(text: str) -> int:
     """About how many tokens a model counts in `text`: its UTF-8 bytes by four, rounded up."""
-    return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
+    return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
 def _requested_pairs(request: PromptRequest) -> Iterator[str]:
-    yield "# Requested pairs"
-    yield ""
     path = request.bundle_output_path
     where = "" if path.startswith("/") else ", relative to the repository's root"
-    yield f"Write the blocks to `{path}`{where}. The token of this job is {request.token}."
-    yield ""
+    yield "# Requested pairs\n"
+    yield f"Write the blocks to `{path}`{where}. The token of this job is {request.token}.\n"
     for pair in request.pairs:
         yield f"{request.token}/{pair.ordinal}: {pair.note_path} :: {pair.gate_id}"
 
@@ -171,9 +166,7 @@ def _link_tables(notes: Sequence[PromptNote]) -> Iterator[str]:
     """
     yield "# Links of the notes"
     for note in notes:
-        yield ""
-        yield f"## {note.path}"
-        yield ""
+        yield f"\n## {note.path}\n"
         if not note.links:
             yield "No links to files."
         for link in note.links:
@@ -185,24 +178,21 @@ def _link_tables(notes: Sequence[PromptNote]) -> Iterator[str]:
 def _notes(notes: Sequence[PromptNote]) -> Iterator[str]:
     yield NOTES.rstrip()
     for note in notes:
-        yield ""
-        yield from framed("NOTE", note.path, note.text)
+        yield from ("", *framed("NOTE", note.path, note.text))
 
 
 def _gates(gates: Sequence[PromptGate]) -> Iterator[str]:
     yield "# Gates"
     for gate in gates:
-        yield ""
-        yield from framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)
+        yield from ("", *framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text))
         if gate.reads_links:
-            yield ""
             yield _READS_LINKS.format(gate=gate.gate_id)
 
 
 def framed(kind: str, name: str, text: str) -> Iterator[str]:
     """Yield the text between frame lines that carry its digest, which no text can hold of itself."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    yield frame_line(kind, "START", digest, name)
+    yield f"=== {kind} START {digest}: {name} ==="
     if text:
         yield text.removesuffix("\n")
-    yield frame_line(kind, "END", digest, name)
+    yield f"=== {kind} END {digest}: {name} ==="

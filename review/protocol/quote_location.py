@@ -30,14 +30,13 @@ _MAX_PLACES = 2_000
 _LINE_NUMBER = re.compile(r"\b(?:lines?\s*#?|L)(\d{1,6})(?:\s*[-\u2013]\s*(\d{1,6}))?", re.I)
 # A line that is named beside one of these is the other place, with which this one is compared.
 _COMPARES = re.compile(r"\b(?:already|again|repeat|duplicat|same as|earlier)", re.I)
+_MARKS_HEADING = r"[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in|abschnitt|unter|sección|sous)\s+(?:the\s+)?"
 _FRONTMATTER_WORD = re.compile(r"\bfront[ -]?matter\b|\bmetadata\b", re.I)
 
 Lines = tuple[int, ...]
 
 
 class LocatableFinding(Reported, Protocol):
-    """A finding whose line may be known."""
-
     @property
     def line(self) -> int | None: ...
 
@@ -108,10 +107,7 @@ def _names_heading(finding: LocatableFinding, heading: str) -> bool:
         return False
     name = rf"(?<!\w){re.escape(title)}(?!\w)"
     if len(title.split()) == 1:
-        name = (
-            rf"(?:[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in|abschnitt|unter|sección|sous)\s+(?:the\s+)?){name}"
-            rf"|{name}\s+(?:section|heading)"
-        )
+        name = rf"(?:{_MARKS_HEADING}){name}|{name}\s+(?:section|heading)"
     return re.search(name, finding.text, re.I) is not None
 
 
@@ -123,25 +119,19 @@ def _of_frontmatter_or_body(note_text: str, text: str, lines: Lines) -> Lines:
         return lines
     if _FRONTMATTER_WORD.search(text):
         return above
-    rows = note_text[:end].split("\n")
-    keys = {line: rows[line - 1].partition(":")[0].strip() for line in above}
-    words = {word for word in _fold(text).split() if word != "title"}
-    return tuple(line for line in above if _fold(keys[line]) in words) or lines[len(above) :]
+    keys = [_fold(row.partition(":")[0]) for row in note_text[:end].split("\n")]
+    words = set(_fold(text).split()) - {"title"}
+    return tuple(line for line in above if keys[line - 1] in words) or lines[len(above) :]
 
 
 def _one_each(findings: Sequence[LocatableFinding], places: list[Lines]) -> list[Lines]:
-    groups: dict[Lines, list[int]] = {}
-    for position, lines in enumerate(places):
-        groups.setdefault(lines, []).append(position)
+    pairs = zip(findings, places, strict=True)
+    located = {(item.quote, lines[0]) for item, lines in pairs if len(lines) == 1}
     found = list(places)
-    for lines, positions in groups.items():
+    for lines in set(places):
+        positions = [position for position, other in enumerate(places) if other == lines]
         first, *others = (findings[position] for position in positions)
-        located = {
-            place[0]
-            for item, place in zip(findings, places, strict=True)
-            if len(place) == 1 and item.quote == first.quote
-        }
-        free = [line for line in lines if line not in located]
+        free = [line for line in lines if (first.quote, line) not in located]
         if len(free) == len(positions) and all(say_the_same(first, item) for item in others):
             for position, line in zip(positions, free, strict=True):
                 found[position] = (line,)
@@ -183,14 +173,12 @@ def _lines_of_words(note_text: str, quote: str) -> Lines:
     parts = [words for part in _ELLIPSIS.split(quote) if (words := _fold(part))]
     if not parts:
         return ()
-    found = _lines_of_parts(note_text, " ", parts)
-    if not found and len(parts) > 1:
-        specific = [part for part in parts if len(part) >= _SPECIFIC_CHARACTERS][:2]
-        alone = (_lines_of_parts(note_text, " ", [part]) for part in specific)
-        found = next((lines for lines in alone if lines), ())
-    if found or all(ord(char) < _SPACED_SCRIPTS_END for char in parts[0]):
-        return found
-    return _lines_of_parts(note_text, "", [part.replace(" ", "") for part in parts])
+    specific = [part for part in parts if len(part) >= _SPECIFIC_CHARACTERS][:2]
+    ways = [(" ", parts), *((" ", [part]) for part in specific if len(parts) > 1)]
+    if any(ord(char) >= _SPACED_SCRIPTS_END for char in parts[0]):
+        ways.append(("", [part.replace(" ", "") for part in parts]))
+    found = (_lines_of_parts(note_text, space, wanted) for space, wanted in ways)
+    return next((lines for lines in found if lines), ())
 
 
 def _lines_of_parts(note_text: str, space: str, parts: list[str]) -> Lines:

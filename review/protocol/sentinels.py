@@ -37,18 +37,11 @@ class ExpectedPair:
 
 
 def start_line(token: str, ordinal: int | str, note_path: str, gate_id: str) -> str:
-    """The line before a pair's review."""
     return f"=== PAIR REVIEW START {token}/{ordinal}: {note_path} :: {gate_id} ==="
 
 
 def end_line(token: str, ordinal: int | str, note_path: str, gate_id: str) -> str:
-    """The line after a pair's review."""
     return f"=== PAIR REVIEW END {token}/{ordinal}: {note_path} :: {gate_id} ==="
-
-
-def frame_line(kind: str, edge: str, token: str, name: str) -> str:
-    """The line before (`edge` START) or after (END) the text of a note or gate in a prompt."""
-    return f"=== {kind} {edge} {token}: {name} ==="
 
 
 def token_is_free(token: str, texts: Iterable[str]) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 # Our own words first, then those of the harnesses' own documents.
-_COST = ("cost_usd", "total_cost_usd")
 _TOKENS: Mapping[str, tuple[str, ...]] = {
     "input_tokens": ("input_tokens", "inputTokens"),
     "output_tokens": ("output_tokens", "outputTokens"),
@@ -21,6 +20,7 @@ _SUMMED = (
     "duration_seconds", "turns", "input_tokens", "output_tokens", "cached_input_tokens",
     "cache_write_tokens", "prompt_tokens", "reasoning_tokens", "cost_usd",
 )  # fmt: skip
+_GEMINI_OUTPUT = ("candidates", "output")
 _MODELS_USAGE = ("models_usage", "modelUsage")
 _WITHOUT_COST = "runs_without_cost"
 
@@ -67,9 +67,12 @@ def read_usage(telemetry: Mapping[str, Any] | None) -> Usage:
     if telemetry is None:
         return Usage()
     tokens = {name: _tokens(telemetry, words) for name, words in _TOKENS.items()}
+    seconds, milliseconds = (_first(telemetry, [f"duration_{unit}"]) for unit in ("seconds", "ms"))
+    if seconds is None and milliseconds is not None:
+        seconds = milliseconds / 1000
     return Usage(
-        cost_usd=_first(telemetry, _COST),
-        seconds=_seconds(telemetry),
+        cost_usd=_first(telemetry, ("cost_usd", "total_cost_usd")),
+        seconds=seconds,
         whole=not telemetry.get(_WITHOUT_COST),
         **tokens,
     )
@@ -98,13 +101,13 @@ def merge_runs(runs: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | Non
 
 def output_tokens_by_model(telemetry: Mapping[str, Any] | None) -> dict[str, int]:
     """Return output tokens by model, most first; empty if the harness does not report them."""
-    said = telemetry or {}
-    stats = said.get("stats")
-    places = [said.get(name) for name in _MODELS_USAGE]
-    places.append(stats.get("models") if isinstance(stats, Mapping) else None)
-    for place in places:
-        usages = place if isinstance(place, Mapping) else {}
-        found = {name: _written(used) for name, used in usages.items() if isinstance(used, Mapping)}
+    said, words = telemetry or {}, _TOKENS["output_tokens"]
+    for place in (*map(said.get, _MODELS_USAGE), _mapping(said.get("stats")).get("models")):
+        found = {
+            name: int(_first(used, words) or _first(used.get("tokens"), _GEMINI_OUTPUT) or 0)
+            for name, used in _mapping(place).items()
+            if isinstance(used, Mapping)
+        }
         if any(found.values()):
             return dict(sorted(found.items(), key=lambda item: -item[1]))
     return {}
@@ -124,9 +127,8 @@ def kept_telemetry(telemetry: Mapping[str, Any]) -> dict[str, Any]:
     if len(json.dumps(kept, ensure_ascii=False).encode()) <= MAX_BYTES:
         return kept
     first = list(kept.items())[:MAX_ITEMS]
-    return {name: value for name, value in first if not isinstance(value, dict | list)} | {
-        CUT: True
-    }
+    plain = {name: value for name, value in first if not isinstance(value, dict | list)}
+    return plain | {CUT: True}
 
 
 def _kept(value: Any, depth: int) -> Any:
@@ -149,49 +151,23 @@ def _kept(value: Any, depth: int) -> Any:
     return None if isinstance(value, int) and abs(value) >= _MOST else value
 
 
-def _written(used: Mapping[str, Any]) -> int:
-    tokens = used.get("tokens")
-    own = _first(used, _TOKENS["output_tokens"])
-    if own is None and isinstance(tokens, Mapping):
-        own = _first(tokens, ("candidates", "output"))
-    return int(own or 0)
-
-
-def _seconds(telemetry: Mapping[str, Any]) -> float | None:
-    seconds = _number(telemetry.get("duration_seconds"))
-    if seconds is not None:
-        return seconds
-    milliseconds = _number(telemetry.get("duration_ms"))
-    return None if milliseconds is None else milliseconds / 1000
-
-
 def _tokens(telemetry: Mapping[str, Any], words: tuple[str, ...]) -> int | None:
-    own = _first(telemetry, words)
-    if own is not None:
-        return int(own)
+    models = [usage for name in _MODELS_USAGE for usage in _mapping(telemetry.get(name)).values()]
     # The models' own accounts before the summary: the two can disagree, and those were right.
-    for place in (_models(telemetry), [telemetry.get("usage")]):
-        known = [
-            number
-            for item in place
-            if isinstance(item, Mapping) and (number := _first(item, words)) is not None
-        ]
+    for place in ([telemetry], models, [telemetry.get("usage")]):
+        known = [number for item in place if (number := _first(item, words)) is not None]
         if known:
             return int(sum(known))
     return None
 
 
-def _models(telemetry: Mapping[str, Any]) -> Iterator[object]:
-    for name in _MODELS_USAGE:
-        place = telemetry.get(name)
-        if isinstance(place, Mapping):
-            yield from place.values()
+def _first(place: object, words: Iterable[str]) -> float | None:
+    numbers = (_number(_mapping(place).get(word)) for word in words)
+    return next((number for number in numbers if number is not None), None)
 
 
-def _first(place: Mapping[str, Any], words: Iterable[str]) -> float | None:
-    return next(
-        (number for word in words if (number := _number(place.get(word))) is not None), None
-    )
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _number(value: object) -> float | None:

@@ -25,8 +25,6 @@ class TypedFinding:
 
 @dataclass(frozen=True, slots=True)
 class TypedReview:
-    """A review with its decision and findings as data, not text."""
-
     decision: Decision
     findings: tuple[TypedFinding, ...] = ()
     summary: str = ""

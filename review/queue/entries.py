@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
+from typing import NamedTuple
 
 from django.db.models import Count, Q
 
@@ -35,21 +36,27 @@ class WarnQueue:
 
     :param problems: of the notes of entries, and of gates that cannot be used.
     :param hidden: how many reviews by such gates there are, by decision.
-    :param muted: findings of muted gates, which are left out.
-    :param waiting: findings that are not listed since their gate changed: they wait for a review.
     """
 
-    entries: Iterable[QueueEntryJson]
-    deleted_notes: Iterable[QueueEntryJson]
+    queue: Queue
+    corpus: Corpus
     problems: tuple[Problem, ...]
-    hidden: Mapping[str, int] = field(default_factory=dict)
-    waiting: int = 0
-    muted: int = 0
-    count_entries: Callable[[], Mapping[str, int]] = dict
+    hidden: Mapping[str, int]
+
+    @property
+    def entries(self) -> Iterator[QueueEntryJson]:
+        return self._read(*PRESENT)
+
+    @property
+    def deleted_notes(self) -> Iterator[QueueEntryJson]:
+        return self._read(NoteNow.GONE)
+
+    def _read(self, *since: str) -> Iterator[QueueEntryJson]:
+        rows = self.queue.rows().filter(Q(since__in=since))
+        return read_entries(self.queue, self.corpus, self.queue.lines(rows))
 
 
-@dataclass(frozen=True)
-class QueuePageRow:
+class QueuePageRow(NamedTuple):
     """A line on a page, with its entry and finding; `disposition` is the last one, if any."""
 
     line: QueueLine
@@ -57,19 +64,14 @@ class QueuePageRow:
     finding: QueueFindingJson
     disposition: Disposition | None
 
-    @property
-    def row_id(self) -> str:
-        return self.line.row_id
 
-
-@dataclass(frozen=True)
-class QueueNote:
+class QueueNote(NamedTuple):
     """The rows of one note on a page; `total` is how many match in all."""
 
     note_path: str
     since: str
     total: int
-    rows: tuple[QueuePageRow, ...]
+    rows: list[QueuePageRow]
 
 
 def read_warn_queue(
@@ -108,15 +110,8 @@ def read_warn_queue(
     )
     others = set(queue.notes.paths.values()) - queue.note_paths if notes.problems else set()
     problems_of_notes = [problem for problem in notes.problems if problem.path not in others]
-    return WarnQueue(
-        entries=_entries_since(queue, corpus, PRESENT),
-        deleted_notes=_entries_since(queue, corpus, (NoteNow.GONE.value,)),
-        problems=in_order([*unusable, *problems_of_notes]),
-        hidden=_hidden([problem.path for problem in unusable], wanted.partitions),
-        waiting=queue.waiting,
-        muted=queue.muted,
-        count_entries=queue.count_entries,
-    )
+    hidden = _hidden([problem.path for problem in unusable], wanted.partitions)
+    return WarnQueue(queue, corpus, in_order([*unusable, *problems_of_notes]), hidden)
 
 
 def read_entries(
@@ -172,7 +167,7 @@ def read_page(
             entry = make_entry(queue, [line], quotes)
             disposition = latest.get(line.fingerprint)
             rows.append(QueuePageRow(line, entry, entry.findings[0], disposition))
-        notes.append(QueueNote(note_path, rows[0].line.since, totals[note_path], tuple(rows)))
+        notes.append(QueueNote(note_path, rows[0].line.since, totals[note_path], rows))
     return notes, lines[-1].cursor if len(found) > limit else None
 
 
@@ -188,12 +183,6 @@ def read_entry_page(
         )
     end = (*found[-1].cursor[:3], _LAST_ORDINAL) if found else None
     return list(read_entries(queue, corpus, found)), end if end and queue.after(end, 1) else None
-
-
-def _entries_since(
-    queue: Queue, corpus: Corpus, since: tuple[str, ...]
-) -> Iterator[QueueEntryJson]:
-    yield from read_entries(queue, corpus, queue.lines(queue.rows().filter(Q(since__in=since))))
 
 
 def _finding(line: QueueLine, quotes: QuoteFinder) -> QueueFindingJson:

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count
 
 from review.domain.paths import lens_of
-from review.queue.queue import AGES, OLDER, Queue
+from review.queue.queue import AGES, FILTERS, OLDER, Queue
 from review.selection.path_filters import is_below
 from review.vocabulary import DispositionState, NoteNow
 
@@ -31,36 +31,22 @@ class QueueFacets:
     counts: Mapping[str, Mapping[str, int]]
 
 
-# Facet to the column that it counts.
-_COLUMNS = {
-    "states": "state_now",
-    "severities": "severity",
-    "decisions": "decision",
-    "seen": "seen",
-    "ages": "age",
-    "since": "since",
-    "lenses": "gate_id",
-    "gates": "gate_id",
-    "folders": "folder",
-    "partitions": "model_partition_id",
-}
-# Hide lines without being a facet.
-_HIDING = {"shown": "shown", "gate_now": "gate_snapshot_id"}
+# Two of them hide lines without being a facet.
+_NAMES = tuple(name for name in FILTERS if name != "notes")
+_COLUMNS = list(dict.fromkeys(FILTERS[name] for name in _NAMES))
 
 
 def read_facets(queue: Queue) -> QueueFacets:
     """Count all facets with one query: rows have few combinations of values."""
-    columns = list(dict.fromkeys([*_COLUMNS.values(), *_HIDING.values()]))
-    rows = queue.rows(without=[*_COLUMNS, *_HIDING]).order_by().values_list(*columns)
-    kinds = rows.annotate(number=Count("pk"))
-    positions = {name: columns.index(column) for name, column in (_COLUMNS | _HIDING).items()}
+    rows = queue.rows(without=_NAMES).order_by().values_list(*_COLUMNS)
+    positions = {name: _COLUMNS.index(FILTERS[name]) for name in _NAMES}
     allowed = [
-        (name, positions[name], frozenset(queue.filters[name].values))
-        for name in positions
+        (name, positions[name], frozenset(queue.filters[name]))
+        for name in _NAMES
         if name in queue.filters
     ]
-    counts: dict[str, Counter[Any]] = {name: Counter() for name in positions}
-    for *kind, number in kinds:
+    counts: dict[str, Counter[Any]] = {name: Counter() for name in _NAMES}
+    for *kind, number in rows.annotate(number=Count("pk")):
         hidden_by = {name for name, at, values in allowed if kind[at] not in values}
         for name in _counted_in(hidden_by):
             counts[name][kind[positions[name]]] += number
@@ -70,7 +56,7 @@ def read_facets(queue: Queue) -> QueueFacets:
 def _counted_in(hidden_by: set[str]) -> Collection[str]:
     """Return the facets that count a line: all, or the only one whose own filter hides it."""
     if not hidden_by:
-        return (*_COLUMNS, *_HIDING)
+        return _NAMES
     if len(hidden_by) == 1:
         # Of each partition its own reviews, as they are when it is set: not only the latest.
         return ["partitions"] if hidden_by == {"shown"} else hidden_by
@@ -119,10 +105,7 @@ def _folders(counts: Counter[str], chosen: tuple[str, ...]) -> dict[str, int]:
 def _step_below(folder: str, tops: Sequence[str]) -> str:
     """Return the part of a folder one step below the top that contains it; "" if none does."""
     for top in tops:
-        if folder == top:
-            return folder
-        if not top or folder.startswith(f"{top}/"):
-            start = len(top) + 1 if top else 0
-            end = folder.find("/", start)
-            return folder if end < 0 else folder[:end]
+        if not top or is_below(folder, (top,)):
+            steps = len(top.split("/")) + 1 if top else 1
+            return "/".join(folder.split("/")[:steps])
     return ""

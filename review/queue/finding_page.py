@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import Q
 
@@ -16,7 +17,6 @@ from review.findings.documents import (
     DispositionJson,
     FindingPageJson,
     OccurrenceJson,
-    QueueEntryJson,
     QueueFindingJson,
 )
 from review.findings.lookup import find_finding
@@ -62,35 +62,13 @@ def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPa
 
     :raises NoSuchFinding: no review reported it.
     """
-    in_queue = _in_queue(fingerprint, queue)
-    line, out_because = in_queue or _out_of_queue(fingerprint, corpus)
+    line, out_because = _in_queue(fingerprint, queue) or _out_of_queue(fingerprint, corpus)
     pair = _pair(line.pair_id)
     entry = make_entry(queue, [line], QuoteFinder(corpus))
     passage, is_old = _passage(entry.findings[0], pair, corpus, line.note_path)
     rows = Disposition.objects.filter(fingerprint=fingerprint).order_by("-pk")
     dispositions, occurrences = list(rows[:_MAX_HISTORY]), _occurrences(line)
-    descriptions = {gate.path: gate.description for gate in corpus.gates.gates}
-    return FindingPage(
-        document=_document(entry, line, out_because, dispositions, occurrences),
-        line=line if in_queue else None,
-        passage=passage,
-        passage_is_old=is_old,
-        gate_description=descriptions.get(line.gate_path, ""),
-        pair=pair,
-        first_at=line.first_at,
-        dispositions=dispositions,
-        occurrences=occurrences,
-    )
-
-
-def _document(
-    entry: QueueEntryJson,
-    line: QueueLine,
-    out_because: str,
-    dispositions: list[Disposition],
-    occurrences: list[Finding],
-) -> FindingPageJson:
-    return from_row(
+    document = from_row(
         FindingPageJson,
         entry,
         note_now=line.since,
@@ -114,24 +92,35 @@ def _document(
             for row in occurrences
         ],
     )
+    return FindingPage(
+        document=document,
+        line=line if line.event_id else None,
+        passage=passage,
+        passage_is_old=is_old,
+        gate_description=next(
+            (gate.description for gate in corpus.gates.gates if gate.path == line.gate_path), ""
+        ),
+        pair=pair,
+        first_at=line.first_at,
+        dispositions=dispositions,
+        occurrences=occurrences,
+    )
 
 
 def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
     """Return a line of the queue, and the reason if it is not shown."""
-    shown = queue.every_row().filter(queue.filters["shown"].condition, fingerprint=fingerprint)
-    current = shown.filter(queue.filters["gate_now"].condition)
-    found = list(queue.lines(current))
-    if found:
-        is_gone = found[0].since == NoteNow.GONE
-        return found[0], queue.why_muted(found[0]) or ("its note is gone" if is_gone else "")
-    rows = queue.every_row().filter(fingerprint=fingerprint).order_by("-event_id")
-    found = sorted(queue.lines(rows), key=lambda line: line.event_id, reverse=True)
-    if not found:
+    rows = queue.every_row().filter(fingerprint=fingerprint)
+    current = rows.filter(queue.condition("gate_now"))
+    if shown := next(queue.lines(current.filter(queue.condition("shown"))), None):
+        is_gone = shown.since == NoteNow.GONE
+        return shown, queue.why_muted(shown) or ("its note is gone" if is_gone else "")
+    latest = max(queue.lines(rows), key=lambda line: line.event_id, default=None)
+    if latest is None:
         return None
-    if rows.filter(queue.filters["gate_now"].condition).exists():
-        return found[0], "a later review by another model stands for this note and gate"
-    is_there = found[0].gate_path in queue.gates.values()
-    return found[0], "its gate changed since" if is_there else "its gate is gone"
+    if current.exists():
+        return latest, "a later review by another model stands for this note and gate"
+    is_there = latest.gate_path in queue.gates.values()
+    return latest, "its gate changed since" if is_there else "its gate is gone"
 
 
 def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
@@ -150,6 +139,8 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
     digest = digests_of(corpus, NoteList((), ()), [found.note_path]).get(found.note_path)
     decided = latest_decided([fingerprint]).get(fingerprint)
     now = finding_state(decided, text_read_at=read_at, note_sha256=digest or "")
+    seen = Seen.PERSISTING if first_at < read_at else Seen.NEW
+    note_now = NoteNow.SAME if digest == reviewed else NoteNow.CHANGED
     keys = KbPath.objects.ids([found.note_path, found.gate_path])
     key = Q(note_id=keys[found.note_path], gate_id=keys[found.gate_path])
     passed = CurrentAcceptance.objects.filter(key, decision=Decision.PASS)
@@ -166,8 +157,8 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
         severity=row.severity,
         fingerprint=fingerprint,
         state=now.state.value,
-        seen=Seen.REGRESSED if now.regressed else _seen(first_at, read_at),
-        since=_note_now(digest, reviewed),
+        seen=Seen.REGRESSED if now.regressed else seen,
+        since=NoteNow.GONE if digest is None else note_now,
         first_at=first_at,
         passed_in=",".join(map(str, others.values_list("model_partition_id", flat=True))),
         text=row.text,
@@ -176,16 +167,6 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
         accepted_at=read_at,
     )
     return line, _why_out(key, pair)
-
-
-def _seen(first_at: datetime, read_at: datetime) -> str:
-    return Seen.PERSISTING if first_at < read_at else Seen.NEW
-
-
-def _note_now(digest: str | None, reviewed: str) -> str:
-    if digest is None:
-        return NoteNow.GONE
-    return NoteNow.SAME if digest == reviewed else NoteNow.CHANGED
 
 
 def _why_out(key: Q, pair: ReviewPair) -> str:
@@ -241,18 +222,13 @@ _WORD = re.compile(r"\w+")
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class PassageLine:
+class PassageLine(NamedTuple):
     """A line of the note, from 1; `marked` is the part of it that is quoted."""
 
     number: int
     before: str
-    marked: str
-    after: str
-
-    @property
-    def is_quoted(self) -> bool:
-        return bool(self.marked)
+    marked: str = ""
+    after: str = ""
 
 
 def cut_passage(text: str, *, line: int, quote: str) -> tuple[PassageLine, ...]:
@@ -292,7 +268,7 @@ def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
 
 def _clipped(number: int, text: str, span: Span | None) -> PassageLine:
     if span is None:
-        return PassageLine(number, _short(text), "", "")
+        return PassageLine(number, _short(text))
     start, end = span
     cut = max(0, start - _MAX_BEFORE_QUOTE) if len(text) > _MAX_LINE else 0
     before = ("…" if cut else "") + text[cut:start]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from review.documents.base import timestamp
-from review.domain.diffs.words import TextDiff, unified_diff
+from review.domain.diffs.words import unified_diff
 from review.errors import ReviewError
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText
@@ -33,7 +33,6 @@ from review.sweeps.workers import ResolvedRunner
 
 PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"
 FAILED, REFUSED = "failed", "refused"
-_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -90,19 +89,26 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     entries = read_warn_queue(corpus, queue).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
     policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)
-    if request.dry_run:
-        return Fixed(tuple(_answer(path, PLANNED) for path in sorted(waiting)), (), policy)
-    if not waiting:
-        return Fixed((), (), policy)
-    record = _begin_record(request, config, waiting)
-    work = _Work(
-        request=request,
-        corpus=corpus,
-        config=config,
-        stop=stop,
-        policy=policy,
-        waiting=waiting,
-        record=record,
+    if request.dry_run or not waiting:
+        planned = [
+            FixJson(note_path=path, outcome=PLANNED, reason=None) for path in sorted(waiting)
+        ]
+        return Fixed(tuple(planned), (), policy)
+    record = FixRecord(config, started=request.clock())
+    work = _Work(request, corpus, config, policy, waiting, record)
+    provenance = request.resolved.provenance
+    record.add(
+        "begin",
+        {
+            "at": timestamp(request.clock()),
+            "actor": config.actor,
+            "runner": request.resolved.spec.name,
+            "runner_model": provenance.runner_model,
+            "runner_effort": provenance.runner_effort,
+            "apply": request.apply,
+            "gates": request.gates,
+            "notes": sorted(waiting),
+        },
     )
     with ThreadPoolExecutor(max_workers=request.slots) as pool:
         try:
@@ -111,7 +117,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
             stop.set()
             raise
     # A limit that was reached with the last note has cut nothing off.
-    if not work.waiting and policy.reason is StopReason.MAX_JOBS:
+    if not waiting and policy.reason is StopReason.MAX_JOBS:
         policy.reason = None
     work.log("end", {"stopped": policy.reason, "because": policy.because})
     notes = sorted(work.notes, key=lambda note: note.note_path)
@@ -119,29 +125,11 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     return Fixed(tuple(notes), tuple(work.usages), policy, path)
 
 
-def _begin_record(request: FixSweep, config: Config, waiting: Collection[str]) -> FixRecord:
-    """Say who does what with which notes, in a new file below the reports."""
-    now, resolved = request.clock(), request.resolved
-    record = FixRecord(config, started=now)
-    details = {
-        "actor": config.actor,
-        "runner": resolved.spec.name,
-        "runner_model": resolved.provenance.runner_model,
-        "runner_effort": resolved.provenance.runner_effort,
-        "apply": request.apply,
-        "gates": request.gates,
-        "notes": sorted(waiting),
-    }
-    record.add("begin", {"at": timestamp(now), **details})
-    return record
-
-
 @dataclass
 class _Work:
     request: FixSweep
     corpus: Corpus
     config: Config
-    stop: threading.Event
     policy: StopPolicy
     waiting: deque[str]
     record: FixRecord
@@ -152,27 +140,19 @@ class _Work:
         """Run until no note waits, or none may be begun any more."""
         under_way: dict[Future[RunnerOutcome], _Draft] = {}
         drafts = self._drafts()
-        more = True
         while True:
-            while more and len(under_way) < self.request.slots:
-                draft = next(drafts, None) if self.policy.may_start(len(under_way)) else None
-                more = draft is not None
-                if draft is not None:
-                    self.log(
-                        "handed-out",
-                        {
-                            "note_path": draft.note.path,
-                            "note_sha256": draft.note.sha256,
-                            "fingerprints": draft.fingerprints,
-                        },
-                    )
-                    under_way[pool.submit(self._run, draft)] = draft
+            while len(under_way) < self.request.slots and self.policy.may_start(len(under_way)):
+                draft = next(drafts, None)
+                if draft is None:
+                    break
+                details = {"note_path": draft.note.path, "note_sha256": draft.note.sha256}
+                self.log("handed-out", {**details, "fingerprints": draft.fingerprints})
+                under_way[pool.submit(self._run, draft)] = draft
             if not under_way:
                 return
-            done, _others = wait(under_way, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+            done, _others = wait(under_way, return_when=FIRST_COMPLETED)
             for future in done:
                 self._settle(under_way.pop(future), future.result())
-            more = more or bool(done)
 
     def _drafts(self) -> Iterator[_Draft]:
         """Each note with its prompt, as both are when its turn comes."""
@@ -180,15 +160,16 @@ class _Work:
         while self.waiting:
             path = self.waiting.popleft()
             try:
-                document, prompt = make_fix_prompt(self.corpus, path, root=root)
+                document = make_fix_prompt(self.corpus, path, root=root)
                 note = self.corpus.read_note(path)
             except NothingToFix:
                 continue
             except ReviewError as refused:
-                self._add(_answer(path, REFUSED, reason=refused.message))
+                self._add(FixJson(note_path=path, outcome=REFUSED, reason=refused.message))
                 continue
             linked = read_linked_files([(path, note.text)], linker=self.corpus.linker, root=root)
-            yield _Draft(note, prompt, document.fingerprints, linked | {path: note.data})
+            reading = linked | {path: note.data}
+            yield _Draft(note, document.prompt or "", document.fingerprints, reading)
 
     def _run(self, draft: _Draft) -> RunnerOutcome:
         resolved = self.request.resolved
@@ -205,41 +186,42 @@ class _Work:
                 reading=draft.reading,
                 edits=True,
             )
-            return run_cli(run_request, stop=self.stop)
+            return run_cli(run_request, stop=self.policy.stop)
 
     def _settle(self, draft: _Draft, outcome: RunnerOutcome) -> None:
+        """Check what came back, and apply it if asked to."""
         usage, failure = read_usage(outcome.telemetry), outcome.failure
         self.usages.append(usage)
-        if failure is None:
-            self.policy.note(usage)
-        else:
-            self.policy.note(usage, failure=failure, code=failure.code, reason=failure.reason)
-        answer = self._result(draft, outcome)
-        answer.fingerprints = draft.fingerprints
-        answer.said = outcome.said
-        answer.cost_usd = usage.cost_usd
+        code, reason = (failure.code, failure.reason) if failure else (None, "no note came back")
+        self.policy.note(usage, failure=failure, code=code, reason=reason)
+        answer = FixJson(
+            note_path=draft.note.path,
+            outcome=FAILED,
+            reason=reason,
+            fingerprints=draft.fingerprints,
+            said=outcome.said,
+            cost_usd=usage.cost_usd,
+        )
+        if failure is None and outcome.text is not None:
+            try:
+                answer.outcome = self._apply(draft, outcome.text, answer)
+                answer.reason = None
+            # What could not be put into the note was paid for: it is shown.
+            except ReviewError as refused:
+                answer.outcome = FAILED if isinstance(refused, NoteNotWritten) else REFUSED
+                answer.reason = refused.message
         self._add(answer)
 
-    def _result(self, draft: _Draft, outcome: RunnerOutcome) -> FixJson:
-        """Check what came back, and apply it if asked to."""
-        path = draft.note.path
-        if outcome.failure is not None or outcome.text is None:
-            reason = outcome.failure.reason if outcome.failure else "no note came back"
-            return _answer(path, FAILED, reason=reason)
-        diff: TextDiff | None = None
-        try:
-            after = NoteText.of(path, outcome.text).text
-            diff = unified_diff(draft.note.text, after, path=path)
-            if outcome.text == draft.note.data:
-                return _answer(path, UNCHANGED)
-            if self.request.apply:
-                replace_note(str(self.config.root), draft.note, outcome.text)
-        # What could not be put into the note was paid for: it is shown.
-        except NoteNotWritten as failed:
-            return _answer(path, FAILED, reason=failed.message, diff=diff)
-        except ReviewError as refused:
-            return _answer(path, REFUSED, reason=refused.message, diff=diff)
-        return _answer(path, APPLIED if self.request.apply else CHANGED, diff=diff)
+    def _apply(self, draft: _Draft, text: bytes, answer: FixJson) -> str:
+        diff = unified_diff(
+            draft.note.text, NoteText.of(draft.note.path, text).text, path=draft.note.path
+        )
+        answer.diff, answer.truncated = diff.text, diff.truncated
+        if text == draft.note.data:
+            return UNCHANGED
+        if self.request.apply:
+            replace_note(str(self.config.root), draft.note, text)
+        return APPLIED if self.request.apply else CHANGED
 
     def _add(self, answer: FixJson) -> None:
         self.notes.append(answer)
@@ -249,15 +231,3 @@ class _Work:
         """Add to the record; if the disk is full by now, the work goes on without it."""
         with suppress(ArtifactNotWritten):
             self.record.add(event, {"at": timestamp(self.request.clock()), **details})
-
-
-def _answer(
-    path: str, what: str, *, reason: str | None = None, diff: TextDiff | None = None
-) -> FixJson:
-    return FixJson(
-        note_path=path,
-        outcome=what,
-        reason=reason,
-        diff="" if diff is None else diff.text,
-        truncated=diff is not None and diff.truncated,
-    )

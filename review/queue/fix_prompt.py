@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from review.domain.paths import path_below
 from review.errors import ExitCode, ReviewError
 from review.findings.documents import FixPromptJson, QueueEntryJson, QueueFindingJson
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, NoteText
 from review.protocol.prompt import PromptGate, framed
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
@@ -65,8 +65,8 @@ class NothingToFix(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJson, str]:
-    """Return the document and the text of the prompt: all open findings of a note.
+def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPromptJson:
+    """Return the prompt with all open findings of a note.
 
     :param note: a path below the root, as written.
     :raises NoSuchNote: there is no such note.
@@ -84,25 +84,16 @@ def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> tuple[FixPromptJ
         PromptGate(entry.gate_id, entry.gate_path, corpus.gate(entry.gate_path).text)
         for entry in entries
     ]
-    text = render_fix_prompt(
-        entries, gates, note_path=now.path, note_text=now.text, note_sha256=now.sha256
-    )
-    document = FixPromptJson(
+    return FixPromptJson(
         note_path=now.path,
         note_sha256=now.sha256,
         fingerprints=[found.fingerprint for entry in entries for found in listed(entry)],
-        prompt=text,
+        prompt=render_fix_prompt(entries, gates, now),
     )
-    return document, text
 
 
 def render_fix_prompt(
-    entries: Sequence[QueueEntryJson],
-    gates: Sequence[PromptGate],
-    *,
-    note_path: str,
-    note_text: str,
-    note_sha256: str,
+    entries: Sequence[QueueEntryJson], gates: Sequence[PromptGate], note: NoteText
 ) -> str:
     """Return the prompt for one note; the same arguments give the same text.
 
@@ -110,14 +101,14 @@ def render_fix_prompt(
     :param gates: the gates of the entries.
     """
     lines = [
-        _TASK.format(note_path=note_path),
+        _TASK.format(note_path=note.path),
         *_findings(entries),
         *_reviews(entries),
         "\n# Gates, in their own words",
     ]
     for gate in gates:
         lines += ["", *framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)]
-    lines += ["", _NOTE.format(sha256=note_sha256), *framed("NOTE", note_path, note_text)]
+    lines += ["", _NOTE.format(sha256=note.sha256), *framed("NOTE", note.path, note.text)]
     return "".join(f"{line}\n" for line in lines)
 
 

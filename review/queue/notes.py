@@ -5,46 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import QuerySet
 
 from review.knowledge_base import Gate, GateCatalog, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
+from review.selection.path_filters import within
 from review.settings.config import Config
 from review.vocabulary import DispositionState
 
 # So few notes are scanned in a time that nobody notices; 25,000 take half a second.
 SMALL_BASE = 2_000
 MAX_AGE = timedelta(seconds=60)
-_ROOTS_KEPT = 4
 
 # Gives the digests of notes by path; a note that is gone has none.
 DigestReader = Callable[[Collection[str]], Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class FilesNow:
-    """The notes and gates as they were at one moment."""
-
-    notes: NoteList
-    gates: GateCatalog
-    looked_at: datetime
-
-
+# The notes and gates as they were at a moment.
+FilesNow = tuple[NoteList, GateCatalog, datetime]
 _looks: dict[str, FilesNow] = {}
 
 
 def files_now(config: Config, *, now: datetime) -> FilesNow:
     """The files as they are; of a large base as they were at most a minute ago."""
     key = f"{config.root}\0{config.index_path}\0{config.note_roots}\0{config.excludes}"
-    known = _looks.get(key)
-    if known and len(known.notes.notes) > SMALL_BASE and now - known.looked_at < MAX_AGE:
-        return known
-    if len(_looks) >= _ROOTS_KEPT:
-        _looks.clear()
+    if known := _looks.get(key):
+        notes, _gates, looked_at = known
+        if len(notes.notes) > SMALL_BASE and now - looked_at < MAX_AGE:
+            return known
+    _looks.clear()
     with open_corpus(config) as corpus:
-        found = _looks[key] = FilesNow(corpus.notes(), corpus.gates, now)
+        found = _looks[key] = (corpus.notes(), corpus.gates, now)
     return found
 
 
@@ -106,3 +100,12 @@ def gate_keys(gates: Collection[Gate]) -> tuple[dict[int, str], list[int]]:
         if digests[paths[path_id]] == sha256
     ]
     return paths, texts
+
+
+def values_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:
+    """Return the values of a column in rows whose path is at or below one of these paths."""
+    if not paths:  # the filter is not set
+        return []
+    is_wanted = within(paths)
+    found = FindingState.objects.order_by().values_list(path, value).distinct()
+    return [kept for found_path, kept in found if is_wanted(found_path)] or [0]

@@ -15,8 +15,7 @@ from review.domain.paths import lens_of
 from review.knowledge_base import GateCatalog
 from review.knowledge_base.opening import open_corpus
 from review.models import FindingState, ModelPartition, NamedKeys
-from review.queue.conditions import ColumnFilter, beyond, flagged_by, values_below
-from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states
+from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states, values_below
 from review.queue.sorting import QueueSort, Ranking, make_ranking
 from review.selection.orphans import carried_away
 from review.selection.path_filters import digests_of, gate_label
@@ -29,6 +28,26 @@ QueueCursor = tuple[int, str, str, int]
 AGES = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 OLDER = "older"
 PRESENT = (NoteNow.SAME.value, NoteNow.CHANGED.value)
+# Filter to the column whose values it lets through.
+FILTERS = {
+    "shown": "shown",
+    "notes": "note_id",
+    "folders": "folder",
+    "gates": "gate_id",
+    "lenses": "gate_id",
+    "partitions": "model_partition_id",
+    "severities": "severity",
+    "decisions": "decision",
+    "seen": "seen",
+    "ages": "age",
+    "gate_now": "gate_snapshot_id",
+    "states": "state_now",
+    "since": "since",
+}
+# Filters of the store alone that leave few notes to look at.
+_NARROWING = ("notes", "gates", "partitions", "decisions")
+_Rows = QuerySet[FindingState]
+_PAIR = {name: OuterRef(name) for name in ("note_id", "gate_id", "gate_snapshot_id")}
 
 
 @dataclass(frozen=True)
@@ -108,8 +127,6 @@ _RENAMED = {
     "accepted_at": "event__accepted_at",
 }
 _COLUMNS = tuple(_RENAMED.get(name, name) for name in QueueLine._fields)
-# Filters of the store alone that leave few notes to look at.
-_NARROWING = ("notes", "gates", "partitions", "decisions")
 
 
 class Queue:
@@ -136,66 +153,78 @@ class Queue:
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
         self._folder = gates.folder
         self.gates, gate_texts = gate_keys(gates.gates)
+        self._keys = {path: key for key, path in self.gates.items()}
         self._order = _ORDER if wanted.sort is QueueSort.PLACE else ("rank", *_ORDER)
         self._muted = {
-            key: muted[gate_id]
-            for key, path in self.gates.items()
+            path: muted[gate_id]
+            for path in self._keys
             if (gate_id := self.gate_id(path)) in muted and gate_id not in wanted.gates
         }
         self.filters = self._stored_filters()
         rows = FindingState.objects.all()
         if not is_whole:
-            narrow = [self.filters[n].condition for n in _NARROWING if n in self.filters]
+            narrow = [self.condition(name) for name in _NARROWING if name in self.filters]
             rows = rows.filter(*narrow, gate_id__in=NamedKeys(self.gates))
         self.notes = read_note_states(rows, digests_of)
-        states = self.wanted.states or (DispositionState.OPEN.value,)
         self.filters |= {
-            "gate_now": ColumnFilter("gate_snapshot_id", gate_texts),
-            "states": ColumnFilter("state_now", states),
-            "since": ColumnFilter("since", self.wanted.since or PRESENT),
+            "gate_now": gate_texts,
+            "states": wanted.states or (DispositionState.OPEN.value,),
+            "since": wanted.since or PRESENT,
         }
 
-    def rows(self, *, without: Collection[str] = ()) -> QuerySet[FindingState]:
+    def condition(self, name: str) -> Q:
+        """Select the rows that a filter lets through."""
+        column, values = FILTERS[name], self.filters[name]
+        is_key = column.endswith("_id")
+        return Q(**{f"{column}__in": NamedKeys(values) if is_key else values})
+
+    def rows(self, *, without: Collection[str] = ()) -> _Rows:
         """Return the rows under all filters but these; none of a gate that is gone."""
-        kept = [found.condition for name, found in self.filters.items() if name not in without]
+        wanted = self.wanted
+        kept = [self.condition(name) for name in self.filters if name not in without]
         if self._muted and "muted" not in without:
-            kept.append(~Q(gate_id__in=NamedKeys(self._muted)))
-        if self.wanted.confirmed_by:
-            kept.append(flagged_by(self.wanted.confirmed_by))
-        if self.wanted.words:
-            kept.append(self._with(self.wanted.words))
+            kept.append(~Q(gate_path__in=self._muted))
+        if wanted.confirmed_by:
+            theirs = FindingState.objects.filter(model_partition__name=wanted.confirmed_by, **_PAIR)
+            kept.append(Q(Exists(theirs)))
+        if wanted.words:
+            kept.append(self._with(wanted.words))
         if "gate_now" in without:
             kept.append(Q(gate_id__in=NamedKeys(self.gates)))
         if self._carried_away:
             kept.append(~Q(event_id__in=NamedKeys(self._carried_away)))
         return self.every_row().filter(*kept)
 
-    def lines(self, rows: QuerySet[FindingState] | None = None) -> Iterator[QueueLine]:
-        """Return the lines of some rows, or of all that match, in the order of the queue."""
-        found = (
-            (self.rows() if rows is None else rows).order_by(*self._order).values_list(*_COLUMNS)
-        )
-        return map(QueueLine._make, found.iterator(chunk_size=2000))
+    def lines(
+        self, rows: _Rows | None = None, *, limit: int | None = None, backwards: bool = False
+    ) -> Iterator[QueueLine]:
+        """Yield the lines of some rows, or of all that match, in the order of the queue."""
+        order = [f"-{name}" for name in self._order] if backwards else self._order
+        ordered = (self.rows() if rows is None else rows).order_by(*order)
+        return map(QueueLine._make, ordered.values_list(*_COLUMNS)[:limit].iterator(2000))
 
     def after(self, cursor: QueueCursor | None, limit: int) -> list[QueueLine]:
         """Return the next matching lines after a cursor."""
-        rows = (
-            self.rows() if cursor is None else self.rows().filter(beyond(self._order, cursor, "gt"))
-        )
-        ordered = rows.order_by(*self._order).values_list(*_COLUMNS)
-        return [QueueLine(*row) for row in ordered[:limit]]
+        return list(self.lines(cursor and self._beyond(cursor, "gt"), limit=limit))
 
     def next(self, cursor: QueueCursor) -> QueueLine | None:
         return next(iter(self.after(cursor, 1)), None)
 
     def before(self, cursor: QueueCursor) -> QueueLine | None:
-        backwards = [f"-{name}" for name in self._order]
-        rows = self.rows().filter(beyond(self._order, cursor, "lt")).order_by(*backwards)
-        return next((QueueLine(*row) for row in rows.values_list(*_COLUMNS)[:1]), None)
+        return next(self.lines(self._beyond(cursor, "lt"), limit=1, backwards=True), None)
 
     def rank(self, cursor: QueueCursor) -> int:
         """Return the number of matching lines before a cursor."""
-        return self.rows().filter(beyond(self._order, cursor, "lt")).count()
+        return self._beyond(cursor, "lt").count()
+
+    def _beyond(self, cursor: QueueCursor, way: str) -> _Rows:
+        """Return the matching rows after a cursor (`gt`) or before it (`lt`)."""
+        places = list(zip(self._order, cursor[-len(self._order) :], strict=True))
+        found = Q(pk__in=())
+        for name, value in reversed(places):
+            found = Q(**{f"{name}__{way}": value}) | Q(**{name: value}) & found
+        # The first condition lets the database start in the index.
+        return self.rows().filter(Q(**{f"{places[0][0]}__{way}e": places[0][1]}) & found)
 
     def page_start(self, cursor: QueueCursor, size: int) -> QueueCursor | None:
         """Return the cursor before the page that has a line, if each page has `size` lines."""
@@ -242,21 +271,19 @@ class Queue:
     def ranking(self) -> Ranking:
         return make_ranking(
             self.wanted.sort,
-            self.filters["gate_now"].values,
+            self.filters["gate_now"],
             gates_folder=self._folder,
             steps_of_age=(*AGES, OLDER) if self._as_of else (),
         )
 
     def why_last(self, line: QueueLine) -> str | None:
         """Return why a line comes after those of other gates, if it does."""
-        return self.ranking.sinks_because.get((self._gate_key(line), line.partition_id))
+        gate = self._keys.get(line.gate_path, 0)
+        return self.ranking.sinks_because.get((gate, line.partition_id))
 
     def why_muted(self, line: QueueLine) -> str:
-        why = self._muted.get(self._gate_key(line))
+        why = self._muted.get(line.gate_path)
         return f"its gate is muted: {why}" if why else ""
-
-    def _gate_key(self, line: QueueLine) -> int:
-        return next((key for key, path in self.gates.items() if path == line.gate_path), 0)
 
     def first_cursor(self, fingerprints: Collection[str]) -> QueueCursor | None:
         """Return the cursor of the first of these findings, whatever is filtered."""
@@ -293,9 +320,12 @@ class Queue:
         keys = line.passed_in.split(",") if line.passed_in else ()
         return tuple(sorted(self.partitions[int(key)] for key in keys))
 
-    def every_row(self) -> QuerySet[FindingState]:
+    def every_row(self) -> _Rows:
         """Return the rows under no filter, including those of gates that changed or are gone."""
-        notes = self.notes
+        notes, columns = self.notes, {}
+        if self._as_of:
+            steps = [When(first_at__gt=self._as_of - AGES[name], then=Value(name)) for name in AGES]
+            columns["age"] = Case(*steps, default=Value(OLDER))
         return FindingState.objects.annotate(
             state_now=Case(
                 When(pk__in=NamedKeys(notes.reopened), then=Value(DispositionState.OPEN.value)),
@@ -311,38 +341,27 @@ class Queue:
                 default=Value(NoteNow.SAME.value),
             ),
             shown=Case(When(self._latest(), then=Value(1)), default=Value(0)),
-            **self._age(),
+            **columns,
         ).annotate(rank=self.ranking.rank)
 
-    def _age(self) -> dict[str, Case]:
-        since = self._as_of
-        if since is None:
-            return {}
-        steps = [When(first_at__gt=since - span, then=Value(name)) for name, span in AGES.items()]
-        return {"age": Case(*steps, default=Value(OLDER))}
-
-    def _stored_filters(self) -> dict[str, ColumnFilter]:
+    def _stored_filters(self) -> dict[str, Sequence[Any]]:
         """Return the filters that are set, of those that do not depend on the files."""
         wanted = self.wanted
         partitions = {name: key for key, name in self.partitions.items()}
         gates, lenses = set(wanted.gates), set(wanted.lenses)
-        columns: dict[str, tuple[str, Sequence[Any]]] = {
-            "shown": ("shown", (1,)),
-            "notes": ("note_id", values_below(wanted.notes, "note_path", "note_id")),
-            "folders": ("folder", values_below(wanted.folders, "folder", "folder")),
-            "gates": ("gate_id", self._gate_keys(lambda gate_id: gate_id in gates)),
-            "lenses": ("gate_id", self._gate_keys(lambda gate_id: lens_of(gate_id) in lenses)),
-            "partitions": (
-                "model_partition_id",
-                [partitions.get(name, 0) for name in wanted.partitions],
-            ),
-            "severities": ("severity", wanted.severities),
-            "decisions": ("decision", wanted.decisions),
-            "seen": ("seen", wanted.seen),
-            "ages": ("age", wanted.ages),
+        found: dict[str, Sequence[Any]] = {
+            "notes": values_below(wanted.notes, "note_path", "note_id"),
+            "folders": values_below(wanted.folders, "folder", "folder"),
+            "gates": self._gate_keys(lambda gate_id: gate_id in gates),
+            "lenses": self._gate_keys(lambda gate_id: lens_of(gate_id) in lenses),
+            "partitions": [partitions.get(name, 0) for name in wanted.partitions],
+            "severities": wanted.severities,
+            "decisions": wanted.decisions,
+            "seen": wanted.seen,
+            "ages": wanted.ages,
         }
-        is_set = {"shown", *(name for name, value in vars(wanted).items() if value)}
-        return {name: ColumnFilter(*columns[name]) for name in columns if name in is_set}
+        is_set = {name: values for name, values in found.items() if getattr(wanted, name)}
+        return {"shown": (1,), **is_set}
 
     def _gate_keys(self, is_wanted: Callable[[str], bool]) -> list[int]:
         return [key for key, path in self.gates.items() if is_wanted(self.gate_id(path))] or [0]
@@ -352,21 +371,13 @@ class Queue:
         wanted = self.wanted.partitions
         if not wanted:
             return Q(later_objections=0)
-        if len(wanted) == 1:
-            return Q(pk__gt=0)
-        later = FindingState.objects.filter(
-            note_id=OuterRef("note_id"),
-            gate_id=OuterRef("gate_id"),
-            gate_snapshot_id=OuterRef("gate_snapshot_id"),
-            event_id__gt=OuterRef("event_id"),
-            model_partition__name__in=wanted,
-        )
-        return Q(~Exists(later))
+        later = FindingState.objects.filter(event_id__gt=OuterRef("event_id"), **_PAIR)
+        return Q(~Exists(later.filter(model_partition__name__in=wanted)))
 
     def _with(self, words: str) -> Q:
         folded = words.casefold()
         notes = [key for key, path in self.notes.paths.items() if folded in path.casefold()]
-        gates = [key for key, path in self.gates.items() if folded in self.gate_id(path).casefold()]
+        gates = self._gate_keys(lambda gate_id: folded in gate_id.casefold())
         return (
             Q(finding__text__icontains=words)
             | Q(finding__quote__icontains=words)
@@ -377,12 +388,12 @@ class Queue:
 
 def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
     """Return the queue as a page shows it."""
-    look = files_now(config, now=now)
+    notes, gates, looked_at = files_now(config, now=now)
 
     def digests(paths: Collection[str]) -> Mapping[str, str]:
         with open_corpus(config) as corpus:
-            return digests_of(corpus, look.notes, paths)
+            return digests_of(corpus, notes, paths)
 
-    queue = Queue(wanted, gates=look.gates, digests_of=digests, muted=config.muted, now=now)
-    queue.looked_at = look.looked_at
+    queue = Queue(wanted, gates=gates, digests_of=digests, muted=config.muted, now=now)
+    queue.looked_at = looked_at
     return queue

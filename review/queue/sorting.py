@@ -9,8 +9,7 @@ from enum import StrEnum
 from django.db.models import Case, Count, Value, When
 from django.db.models.expressions import Combinable
 
-from review.calibration.labels import Cell, Labels
-from review.calibration.standings import Standing, Standings
+from review.calibration.labels import Cell, Labels, Standings
 from review.domain.statistics import NOISY
 from review.models import FindingState, NamedKeys
 from review.vocabulary import DispositionState, Severity
@@ -72,12 +71,8 @@ def make_ranking(
         + _position(cells) * Value(_BY_CELL)
         + (_steps("age", steps) if steps else Value(0))
     )
-    return Ranking(rank, {(c.gate, c.partition): _why_low(standings[c]) for c in noisy})
-
-
-def _why_low(standing: Standing) -> str:
-    people = standing.people
-    return f"noisy gate: {people.k} of {people.n} findings were right, at most {people.high:.0%}"
+    why = "noisy gate: {0.k} of {0.n} findings were right, at most {0.high:.0%}".format
+    return Ranking(rank, {(c.gate, c.partition): why(standings[c].people) for c in noisy})
 
 
 def _position(cells: list[Cell]) -> Case:

@@ -11,10 +11,11 @@ from django.db.models import Max
 
 from review.acceptance.documents import DisposedJson
 from review.acceptance.finding_states import recompute_states
+from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
 from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
-from review.findings.lookup import find_finding, known_fingerprints
+from review.findings.lookup import FoundFinding, find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition, FindingState, ReviewStore, batched
@@ -71,17 +72,39 @@ class Triaged:
     not_moved: tuple[Disposition, ...]
 
 
-def dispose_finding(
-    fingerprint: str, request: DispositionRequest, *, corpus: Corpus, config: Config, now: datetime
-) -> DisposedJson:
-    """Append a disposition for one finding, whatever was decided about it before.
+def dispose_each(
+    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
+) -> list[DisposedJson]:
+    """Append the disposition of each answer, whatever was decided before; or of none.
 
-    :raises UsageRefused: no actor is given.
-    :raises UnknownFinding: no finding has this fingerprint; near ones are named.
+    :raises UnknownFinding: no finding has a fingerprint; near ones are named.
     """
-    if not request.actor.strip():
-        raise UsageRefused("a person's decision needs to say whose it is: --actor A")
-    fingerprint = fingerprint.strip().lower()
+    found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
+    digests = digests_of(corpus, NoteList((), ()), {item.note_path for item in found.values()})
+    rows = []
+    for answer in answers:
+        digest = digests.get(found[answer.fingerprint].note_path)
+        rows.append(_disposition(answer, actor, digest, now=now))
+    with transaction.atomic():
+        ReviewStore.objects.take_turn()
+        latest = Disposition.objects.latest_of(found)
+        _store(rows)
+    return [
+        from_row(
+            DisposedJson,
+            found[row.fingerprint],
+            fingerprint=row.fingerprint,
+            gate_id=gate_id_of(found[row.fingerprint].gate_path, gates_folder=config.gates_folder),
+            disposition=row.state,
+            was=latest[row.fingerprint].state if row.fingerprint in latest else None,
+            reason=row.reason,
+            note_sha256=row.note_sha256,
+        )
+        for row in rows
+    ]
+
+
+def _require_finding(fingerprint: str) -> FoundFinding:
     finding = find_finding(fingerprint)
     if finding is None:
         near = did_you_mean(fingerprint, known_fingerprints())
@@ -89,44 +112,7 @@ def dispose_finding(
             f"no finding has the fingerprint {fingerprint!r}",
             hint=near or "commonplace warn_selector lists them",
         )
-    digest = digests_of(corpus, NoteList((), ()), [finding.note_path]).get(finding.note_path, "")
-    row = _disposition(fingerprint, request, note_sha256=digest, now=now)
-    with transaction.atomic():
-        ReviewStore.objects.take_turn()
-        earlier = Disposition.objects.latest_of([fingerprint]).get(fingerprint)
-        _store([row])
-    return DisposedJson(
-        fingerprint=fingerprint,
-        note_path=finding.note_path,
-        gate_path=finding.gate_path,
-        gate_id=gate_id_of(finding.gate_path, gates_folder=config.gates_folder),
-        severity=finding.severity,
-        text=finding.text,
-        disposition=row.state,
-        was=earlier.state if earlier is not None else None,
-        reason=row.reason,
-        note_sha256=row.note_sha256,
-    )
-
-
-def dispose_each(
-    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
-) -> list[DisposedJson]:
-    """Append the disposition of each answer, or of none.
-
-    :raises UnknownFinding: a fingerprint is unknown; nothing is recorded.
-    """
-    with transaction.atomic():
-        return [
-            dispose_finding(
-                answer.fingerprint,
-                DispositionRequest(state=answer.state, actor=actor, reason=answer.reason),
-                corpus=corpus,
-                config=config,
-                now=now,
-            )
-            for answer in answers
-        ]
+    return finding
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
@@ -147,9 +133,14 @@ def dispose_findings(request: DispositionRequest, *, config: Config, now: dateti
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(request.findings)
         moved = [
-            _disposition(item, request, note_sha256=digests.get(notes[item], ""), now=now)
+            _disposition(
+                FixAnswer(item, request.state, request.reason),
+                request.actor,
+                digests.get(notes[item]),
+                now=now,
+            )
             for item, shown_id in request.findings.items()
-            if (latest[item].pk if item in latest else 0) == shown_id
+            if _last_id(latest, item) == shown_id
         ]
         _store(moved)
     return _triaged(request.findings, moved, latest, now=now)
@@ -175,7 +166,7 @@ def dispose_matching(
             hint="go back, look at the new number and confirm it",
         )
     latest = Disposition.objects.latest_of(fingerprints)
-    shown = {item: latest[item].pk if item in latest else 0 for item in fingerprints}
+    shown = {item: _last_id(latest, item) for item in fingerprints}
     return dispose_findings(replace(request, findings=shown), config=config, now=now)
 
 
@@ -189,24 +180,28 @@ def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
         rows = list(Disposition.objects.filter(at=at, actor=actor).order_by("pk"))
         if not rows:
             raise NothingToUndo("there is nothing of yours to take back")
-        latest = Disposition.objects.latest_of(row.fingerprint for row in rows)
+        marks = [row.fingerprint for row in rows]
+        latest = Disposition.objects.latest_of(marks)
         counting = [row for row in rows if latest[row.fingerprint].pk == row.pk]
-        earlier = _earlier(counting)
-        _store(
-            [_restored(row, earlier.get(row.fingerprint), actor=actor, now=now) for row in counting]
-        )
-    return _triaged([row.fingerprint for row in rows], counting, latest, now=now)
+        # Nobody else can decide between two rows of one action.
+        earlier = Disposition.objects.filter(pk__lt=rows[0].pk).latest_of(marks)
+        _store([_restored(row, earlier.get(row.fingerprint), actor, now) for row in counting])
+    return _triaged(marks, counting, latest, now=now)
+
+
+def _last_id(latest: Mapping[str, Disposition], fingerprint: str) -> int:
+    return latest[fingerprint].pk if fingerprint in latest else 0
 
 
 def _disposition(
-    fingerprint: str, request: DispositionRequest, *, note_sha256: str, now: datetime
+    answer: FixAnswer, actor: str, note_sha256: str | None, *, now: datetime
 ) -> Disposition:
     return Disposition(
-        fingerprint=fingerprint,
-        state=request.state,
-        reason=request.reason,
-        actor=request.actor,
-        note_sha256=note_sha256,
+        fingerprint=answer.fingerprint,
+        state=answer.state,
+        reason=answer.reason,
+        actor=actor,
+        note_sha256=note_sha256 or "",
         at=now,
     )
 
@@ -224,8 +219,8 @@ def _triaged(
     now: datetime,
 ) -> Triaged:
     done = {row.fingerprint: None for row in moved}
-    others = [item for item in fingerprints if item not in done and item in latest]
-    return Triaged(at=now, moved=tuple(done), not_moved=tuple(latest[item] for item in others))
+    others = [latest[item] for item in fingerprints if item not in done and item in latest]
+    return Triaged(at=now, moved=tuple(done), not_moved=tuple(others))
 
 
 def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
@@ -234,9 +229,7 @@ def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
     for chunk in batched(fingerprints, 500):
         rows = FindingState.objects.filter(fingerprint__in=chunk)
         notes.update(rows.values_list("fingerprint", "note_path"))
-    for fingerprint in fingerprints:
-        if fingerprint in notes:
-            continue
+    for fingerprint in set(fingerprints) - notes.keys():
         finding = find_finding(fingerprint)
         if finding is None:
             raise UnknownFinding(
@@ -246,36 +239,21 @@ def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
     return notes
 
 
-def _earlier(rows: Sequence[Disposition]) -> dict[str, Disposition]:
-    """Return the disposition before each of the rows, for those that have one."""
-    found: dict[str, Disposition] = {}
-    for chunk in batched(rows, 500):
-        undone = {row.fingerprint: row.pk for row in chunk}
-        for row in Disposition.objects.filter(fingerprint__in=undone).order_by("pk"):
-            if row.pk < undone[row.fingerprint]:
-                found[row.fingerprint] = row
-    return found
-
-
 def _restored(
-    row: Disposition, earlier: Disposition | None, *, actor: str, now: datetime
+    row: Disposition, earlier: Disposition | None, actor: str, now: datetime
 ) -> Disposition:
     """Return what held before `row`: the earlier disposition, or open if it was not in force."""
-    holds = earlier is not None and _state_by(earlier, row) == earlier.state
-    return Disposition(
-        fingerprint=row.fingerprint,
-        state=earlier.state if earlier and holds else DispositionState.OPEN,
-        reason=earlier.reason if earlier and holds else _UNDONE,
-        actor=actor,
-        note_sha256=earlier.note_sha256 if earlier and holds else row.note_sha256,
-        at=now,
-    )
+    kept = earlier if earlier and _was_in_force(earlier, row) else None
+    state, reason = (kept.state, kept.reason) if kept else (DispositionState.OPEN, _UNDONE)
+    answer = FixAnswer(row.fingerprint, DispositionState(state), reason)
+    return _disposition(answer, actor, (kept or row).note_sha256, now=now)
 
 
-def _state_by(earlier: Disposition, row: Disposition) -> DispositionState:
+def _was_in_force(earlier: Disposition, row: Disposition) -> bool:
     decided = Decided(DispositionState(earlier.state), earlier.note_sha256, earlier.at)
     states = FindingState.objects.filter(fingerprint=row.fingerprint)
     read_at = states.aggregate(last=Max("text_read_at"))["last"]
     if read_at is None:
-        return decided.state
-    return finding_state(decided, text_read_at=read_at, note_sha256=row.note_sha256).state
+        return True
+    now = finding_state(decided, text_read_at=read_at, note_sha256=row.note_sha256)
+    return now.state == decided.state

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 
 from review.ingest.ingest import ingest_job
-from review.ingest.ingested_jobs import findings_of, show_ingested
+from review.ingest.ingested_jobs import show_ingested
 from review.ingest.parse import read_output
 from review.ingest.request import IngestRequest, JobMoved, NoBlocks, NoOutput
 from review.ingest.store import keep_raw
@@ -79,7 +79,6 @@ def fail_job(
 ) -> IngestedJobJson:
     """Fail a job of which nothing is known; its pairs without a review become missing.
 
-    :raises UnknownJob: no job has this id.
     :raises JobMoved: it is not, or no longer, in the state it was to leave.
     """
     job = require_job(job_id)
@@ -120,17 +119,8 @@ def move_to_failed(
 
 
 def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
-    """Return a closed job as its ingest or its failure reports it, and write its files again.
-
-    :raises UnknownJob: no job has this id.
-    """
+    """Return a closed job as its ingest or its failure reports it, and write its files again."""
     job = require_job(job_id)
     problems = rewrite_job_files(job_id, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    return show_ingested(
-        job,
-        pairs,
-        findings=findings_of(pairs),
-        problems=problems,
-        gates_folder=config.gates_folder,
-    )
+    return show_ingested(job, pairs, problems=problems, gates_folder=config.gates_folder)

@@ -11,7 +11,7 @@ from django.db.models.expressions import RawSQL
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of, lens_of
 from review.findings.documents import LookJson, LooksJson, QueueFindingJson
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import read_findings_now
 from review.knowledge_base import Corpus
 from review.models import (
     Acceptance,
@@ -54,10 +54,8 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     )
     listed = corpus.notes_at({pair.note.path for pair in pairs})
     digests = digests_of(corpus, listed, (pair.note.path for pair in pairs))
-    reviewed = [
-        ReviewedPair.of(pair, note_path=pair.note.path, gate_path=pair.gate.path) for pair in pairs
-    ]
-    found = FindingReader(corpus, digests=digests).read_each(reviewed)
+    reviewed = [(pair, pair.note.path, pair.gate.path) for pair in pairs]
+    found = read_findings_now(corpus, reviewed, digests=digests)
     looks = [
         _look(pair, reasons[pair.pk], findings, gates_folder)
         for pair, findings in zip(pairs, found, strict=True)

@@ -10,7 +10,7 @@ from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import read_findings_now
 from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair
 from review.protocol.quote_location import follow_quote
@@ -142,9 +142,9 @@ def _change(before: FileSnapshot, read: Callable[[str], NoteText | Gate], path: 
 def _open_findings(
     corpus: Corpus, row: CurrentAcceptance, pair: ReviewPair, note: FileChange
 ) -> list[tuple[QueueFindingJson, int | None]]:
-    reviewed = ReviewedPair.of(pair, note_path=row.note.path, gate_path=row.gate.path)
+    reviewed = (pair, row.note.path, row.gate.path)
     digests = {row.note.path: note.now_sha256} if note.now_sha256 else {}
-    (found,) = FindingReader(corpus, digests=digests).read_each([reviewed])
+    (found,) = read_findings_now(corpus, [reviewed], digests=digests)
     judged = pair.note_snapshot.text
     return [
         (finding, follow_quote(judged, note.before.text, quote=finding.quote, line=finding.line))

@@ -11,7 +11,7 @@ from review.documents.base import from_row, timestamp
 from review.domain.paths import did_you_mean, gate_path_of, lens_of, near_matches, path_below
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
-from review.findings.states import FindingReader, ReviewedPair
+from review.findings.states import read_findings_now
 from review.jobs.provenance import (
     partition_contradicts,
     telemetry_contradicts,
@@ -83,10 +83,8 @@ def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> 
     else:
         shown, unreviewed = _of_note(request, current, config)
     digests = {note: _digest(note, corpus.read_note) or "" for _pair, note, *_rest in shown}
-    reviewed = [
-        ReviewedPair.of(it.pair, note_path=it.note_path, gate_path=it.gate_path) for it in shown
-    ]
-    findings = FindingReader(corpus, digests=digests).read_each(reviewed)
+    reviewed = [(pair, note, gate) for pair, note, gate, *_rest in shown]
+    findings = read_findings_now(corpus, reviewed, digests=digests)
     return RenderedJson(
         reviews=[
             _review_json(item, found, corpus, config)

@@ -52,6 +52,7 @@ class Config:
     :param note_roots: root-relative POSIX folders that hold notes.
     :param excludes: root-relative glob patterns of notes to leave out.
     :param gates_folder: root-relative POSIX folder of the gates.
+    :param contracts: root-relative glob patterns of files whose section `Review` is a gate.
     :param database: a path of an SQLite file, or a `postgres://` URL.
     :param max_note_bytes: bytes; a larger file is a problem.
     :param folder_types: root-relative folders to the type of notes below them that name none.
@@ -75,6 +76,7 @@ class Config:
     note_roots: tuple[str, ...] = ("kb/notes", "kb/reference")
     excludes: tuple[str, ...] = ()
     gates_folder: str = "kb/instructions/review-gates"
+    contracts: tuple[str, ...] = ()
     max_note_bytes: int = 5_000_000
     folder_types: Mapping[str, str] = field(default_factory=dict)
     uses_cache: bool = True

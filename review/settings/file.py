@@ -61,6 +61,8 @@ class _Argument(str): ...
 
 
 _Name = Annotated[str, Meta(min_length=1)]
+# A pattern of files below the root.
+_Below = Annotated[str, Meta(pattern=r"^(?!/)(?!.*(^|/)\.\.(/|$)).*\.md$")]
 _Reason = Annotated[str, Meta(pattern=r"\S")]
 _Variable = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _VariableOrNone = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
@@ -159,7 +161,7 @@ _SECTIONS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
         "site_root": ("site_root", _Folder),
     },
     "prompt": {"strip_comments": ("strips_comments", bool), "max_gates": ("max_gates", _Positive)},
-    "gates": {"folder": ("gates_folder", _Folder)},
+    "gates": {"folder": ("gates_folder", _Folder), "contracts": ("contracts", tuple[_Below, ...])},
     "jobs": {
         "abandoned_after": ("abandoned_after", _Duration),
         "max_prompt_tokens": ("max_prompt_tokens", _Positive),

@@ -14,7 +14,11 @@ class PortionJson(Document, kw_only=True):
 
 
 class CaseResultJson(Document, kw_only=True):
-    """A case; `decisions` are those of its runs at today's texts, oldest first."""
+    """A case; `decisions` are those of its runs at today's texts, oldest first.
+
+    `state` is the first that applies of `measured`, `queued`, `stale` and `not-measured`. `right` are
+    the runs that answered as expected, `other_severity` those that flagged it more or less gravely.
+    """
 
     name: str
     case_path: str
@@ -33,7 +37,11 @@ class CaseResultJson(Document, kw_only=True):
 
 
 class GateResultJson(Document, kw_only=True):
-    """A gate and a partition; drafts are among `cases` and not counted above them."""
+    """A gate and a partition; drafts are among `cases` and not counted above them.
+
+    `hits` and `false_alarms`: the runs that flagged a case to be flagged, or to be passed. `flips`:
+    the cases that one run flagged and another passed. `prompt_version` is null for rules.
+    """
 
     gate_id: str
     gate_path: str

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
 
 from review.documents.base import from_row
 from review.documents.problems import problem_json
@@ -19,6 +16,7 @@ from review.settings.config import RULES_PARTITION
 from review.sweeps.executors import rule_input
 from review.trials.documents import CaseResultJson, GateResultJson, PortionJson
 from review.vocabulary import (
+    ACCEPTING_DECISIONS,
     OPEN_JOB_STATUSES,
     QUEUED_DECISIONS,
     Decision,
@@ -26,137 +24,12 @@ from review.vocabulary import (
     JobPurpose,
 )
 
-
-class _Run(NamedTuple):
-    pair: ReviewPair
-    is_of_today: bool
-
-
-class CaseState(StrEnum):
-    """The state of a case: the first that applies."""
-
-    MEASURED = "measured"
-    QUEUED = "queued"
-    STALE = "stale"
-    NOT_MEASURED = "not-measured"
-
-
-@dataclass(frozen=True)
-class CaseResult:
-    """The answers of one model partition to one case, with today's case, gate and prompt.
-
-    :param decisions: of each run, oldest first; a run that was lost has none.
-    :param pair_ids: of the same runs, for `render_review`; none for rules.
-    :param open_job_ids: jobs that will bring another run.
-    """
-
-    case: GateCase
-    state: CaseState
-    decisions: tuple[Decision, ...] = ()
-    pair_ids: tuple[int, ...] = ()
-    open_job_ids: tuple[int, ...] = ()
-
-    @property
-    def flagged(self) -> int:
-        return sum(decision in QUEUED_DECISIONS for decision in self.decisions)
-
-    @property
-    def passed(self) -> int:
-        return self.decisions.count(Decision.PASS)
-
-    @property
-    def right(self) -> int:
-        """Runs that answered as expected; `severity` does not matter here."""
-        return self.flagged if self.case.expect is Expectation.FLAG else self.passed
-
-    @property
-    def is_missed(self) -> bool:
-        """True if a run did not answer as expected, or there is none."""
-        return not self.decisions or self.right < len(self.decisions)
-
-    @property
-    def other_severity(self) -> int:
-        """Runs that flagged the case, and more or less gravely than it says."""
-        if self.case.severity is None:
-            return 0
-        return self.flagged - self.decisions.count(Decision(self.case.severity.value))
-
-    def document(self) -> CaseResultJson:
-        case = self.case
-        return from_row(
-            CaseResultJson,
-            case,
-            case_path=case.path,
-            draft=case.is_draft,
-            state=self.state,
-            decisions=[decision.value for decision in self.decisions],
-            right=self.right,
-            other_severity=self.other_severity,
-            missed=self.is_missed,
-            review_pair_ids=list(self.pair_ids),
-            open_job_ids=list(self.open_job_ids),
-        )
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """The cases of a gate as one model partition answered them; drafts do not count.
-
-    :param prompt_version: of the prompts that count; None for rules, which read none.
-    :param problems: of files that make no case.
-    """
-
-    gate: Gate
-    model_partition: str
-    prompt_version: int | None
-    results: tuple[CaseResult, ...]
-    problems: tuple[Problem, ...] = ()
-
-    @property
-    def counted(self) -> tuple[CaseResult, ...]:
-        return tuple(result for result in self.results if not result.case.is_draft)
-
-    @property
-    def hits(self) -> PortionJson:
-        """Runs that flagged a case to be flagged; the recall of the gate."""
-        return self._flagged(Expectation.FLAG)
-
-    @property
-    def false_alarms(self) -> PortionJson:
-        """Runs that flagged a case to be passed."""
-        return self._flagged(Expectation.PASS)
-
-    @property
-    def flips(self) -> PortionJson:
-        """Cases flagged by one run and passed by another, of those that ran more than once."""
-        again = [result for result in self.counted if result.flagged + result.passed > 1]
-        flipped = sum(bool(item.flagged and item.passed) for item in again)
-        return PortionJson(count=flipped, of=len(again))
-
-    def document(self) -> GateResultJson:
-        gate = self.gate
-        return from_row(
-            GateResultJson,
-            self,
-            gate_id=gate.gate_id,
-            gate_path=gate.path,
-            gate_sha256=gate.sha256,
-            missed=sum(result.is_missed for result in self.counted),
-            cases=[result.document() for result in self.results],
-            problems=[problem_json(problem) for problem in self.problems],
-        )
-
-    def _flagged(self, expect: Expectation) -> PortionJson:
-        asked = [result for result in self.counted if result.case.expect is expect]
-        return PortionJson(
-            count=sum(result.flagged for result in asked),
-            of=sum(result.flagged + result.passed for result in asked),
-        )
+MEASURED, QUEUED, STALE, NOT_MEASURED = "measured", "queued", "stale", "not-measured"
 
 
 def read_gate_results(
     corpus: Corpus, gates: Iterable[Gate], *, partitions: Sequence[str] = ()
-) -> list[GateResult]:
+) -> list[GateResultJson]:
     """Return the results by gate and partition; gates without cases are omitted.
 
     What a gate, a case or the prompt has changed since counts no more. Rules judge at once.
@@ -174,47 +47,109 @@ def read_gate_results(
             tried.add(RULES_PARTITION)
         for name in partitions or sorted(tried):
             if name == RULES_PARTITION:
-                results = _judged(corpus, gate, read.cases)
+                cases = [
+                    _case_json(case, [judge_case(corpus, gate, case.text, case.note_path)])
+                    for case in read.cases
+                ]
             else:
-                results = tuple(
-                    _result(case, runs.get((case.sha256, name), [])) for case in read.cases
-                )
-            version = None if name == RULES_PARTITION else VERSION
-            found.append(GateResult(gate, name, version, results, read.problems))
+                cases = [
+                    _case_of_runs(case, gate, runs.get((case.sha256, name), []))
+                    for case in read.cases
+                ]
+            found.append(_gate_json(gate, name, cases, read.problems))
     return found
 
 
-def _runs(gate: Gate, cases: Iterable[GateCase]) -> Mapping[tuple[str, str], list[_Run]]:
+def _runs(gate: Gate, cases: Iterable[GateCase]) -> Mapping[tuple[str, str], list[ReviewPair]]:
     """The runs of a gate by the digest of the case and partition, oldest first."""
     rows = ReviewPair.objects.filter(
         job__purpose=JobPurpose.TRIAL,
         note__path__in={case.note_path for case in cases},
         gate__path=gate.path,
     ).select_related("job__model_partition", "note_snapshot", "gate_snapshot")
-    runs: dict[tuple[str, str], list[_Run]] = defaultdict(list)
+    runs: defaultdict[tuple[str, str], list[ReviewPair]] = defaultdict(list)
     for pair in rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("pk"):
-        texts = (pair.gate_snapshot.content_sha256, pair.job.prompt_version)
-        key = (pair.note_snapshot.content_sha256, pair.job.model_partition.name)
-        runs[key].append(_Run(pair, texts == (gate.sha256, VERSION)))
+        runs[pair.note_snapshot.content_sha256, pair.job.model_partition.name].append(pair)
     return runs
 
 
-def _result(case: GateCase, runs: Sequence[_Run]) -> CaseResult:
-    today = [run.pair for run in runs if run.is_of_today]
+def _case_of_runs(case: GateCase, gate: Gate, runs: Sequence[ReviewPair]) -> CaseResultJson:
+    """The runs with today's gate and prompt; older ones only make the case stale."""
+    today = [
+        pair
+        for pair in runs
+        if (pair.gate_snapshot.content_sha256, pair.job.prompt_version) == (gate.sha256, VERSION)
+    ]
     done = [pair for pair in today if pair.decision]
-    waiting = tuple(pair.job_id for pair in today if pair.job.status in OPEN_JOB_STATUSES)
-    is_stale = any(not run.is_of_today for run in runs)
-    state = CaseState.STALE if is_stale else CaseState.NOT_MEASURED
+    waiting = [pair.job_id for pair in today if pair.job.status in OPEN_JOB_STATUSES]
+    state = STALE if len(today) < len(runs) else NOT_MEASURED
     if done or waiting:
-        state = CaseState.MEASURED if done else CaseState.QUEUED
-    decisions = tuple(Decision(pair.decision) for pair in done)
-    return CaseResult(case, state, decisions, tuple(pair.pk for pair in done), waiting)
+        state = MEASURED if done else QUEUED
+    return _case_json(
+        case,
+        [pair.decision for pair in done],
+        state=state,
+        review_pair_ids=[pair.pk for pair in done],
+        open_job_ids=waiting,
+    )
 
 
-def _judged(corpus: Corpus, gate: Gate, cases: Iterable[GateCase]) -> tuple[CaseResult, ...]:
-    return tuple(
-        CaseResult(case, CaseState.MEASURED, (judge_case(corpus, gate, case.text, case.note_path),))
-        for case in cases
+def _case_json(
+    case: GateCase,
+    decisions: list[str],
+    *,
+    state: str = MEASURED,
+    review_pair_ids: Sequence[int] = (),
+    open_job_ids: Sequence[int] = (),
+) -> CaseResultJson:
+    flagged = sum(decision in QUEUED_DECISIONS for decision in decisions)
+    as_severe = decisions.count(case.severity) if case.severity else flagged
+    right = flagged if case.expect is Expectation.FLAG else decisions.count(Decision.PASS)
+    return from_row(
+        CaseResultJson,
+        case,
+        case_path=case.path,
+        draft=case.is_draft,
+        state=state,
+        decisions=decisions,
+        right=right,
+        other_severity=flagged - as_severe,
+        missed=not decisions or right < len(decisions),
+        review_pair_ids=list(review_pair_ids),
+        open_job_ids=list(open_job_ids),
+    )
+
+
+def _gate_json(
+    gate: Gate, partition: str, cases: list[CaseResultJson], problems: Iterable[Problem]
+) -> GateResultJson:
+    counted = [case for case in cases if not case.draft]
+    # By case, for each of its runs that decided, whether it flagged the case.
+    flags = [
+        (
+            case.expect,
+            [word in QUEUED_DECISIONS for word in case.decisions if word in ACCEPTING_DECISIONS],
+        )
+        for case in counted
+    ]
+
+    def flagged(expect: Expectation) -> PortionJson:
+        runs = [flag for expected, of_case in flags if expected == expect for flag in of_case]
+        return PortionJson(count=sum(runs), of=len(runs))
+
+    again = [of_case for _expect, of_case in flags if len(of_case) > 1]
+    return GateResultJson(
+        gate_id=gate.gate_id,
+        gate_path=gate.path,
+        gate_sha256=gate.sha256,
+        model_partition=partition,
+        prompt_version=None if partition == RULES_PARTITION else VERSION,
+        hits=flagged(Expectation.FLAG),
+        false_alarms=flagged(Expectation.PASS),
+        flips=PortionJson(count=sum(len(set(of_case)) > 1 for of_case in again), of=len(again)),
+        missed=sum(case.missed for case in counted),
+        cases=cases,
+        problems=[problem_json(problem) for problem in problems],
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 
-from review.domain.grouping import Group, group_targets
+from review.domain.grouping import group_targets
 from review.jobs.factory import JobFactory
 from review.knowledge_base import Corpus, DraftPair, Gate, NoteText
 from review.models import batched
@@ -40,20 +41,20 @@ def create_trials(
         request.model_partition, corpus=corpus, config=config, actor=request.actor, now=now
     )
     results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
-    job_ids = {job for gate in results for case in gate.results for job in case.open_job_ids}
+    job_ids = {job for gate in results for case in gate.cases for job in case.open_job_ids}
+    gates = {gate.path: gate for gate in request.gates}
     rounds: list[list[DraftPair]] = [[] for _ in range(request.repeat)]
-    for gate in results:
-        for result in gate.results:
-            case = result.case
-            pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate.gate)
-            for number in range(len(result.decisions + result.open_job_ids), request.repeat):
+    for result in results:
+        gate = gates[result.gate_path]
+        for case, of_case in zip(corpus.cases(gate).cases, result.cases, strict=True):
+            pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate)
+            for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
                 rounds[number].append(pair)
-    for groups in batched(_groups(rounds, request.batch_size), _JOBS_PER_TRANSACTION):
-        made, _skipped = factory.create(groups, purpose=JobPurpose.TRIAL)
+    groups = chain.from_iterable(
+        group_targets(pairs, grouping=Grouping.GATE, batch_size=request.batch_size)
+        for pairs in rounds
+    )
+    for some in batched(groups, _JOBS_PER_TRANSACTION):
+        made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
         job_ids.update(made)
     return sorted(job_ids)
-
-
-def _groups(rounds: Sequence[Sequence[DraftPair]], size: int) -> Iterator[Group[DraftPair]]:
-    for pairs in rounds:
-        yield from group_targets(pairs, grouping=Grouping.GATE, batch_size=size)

@@ -12,7 +12,8 @@ from tests.helpers.reviewed import WARN, open_corpus, review_pairs
 
 @pytest.fixture
 def measured(root, transactional_db):
-    from review.queue.triage import DispositionRequest, dispose_finding
+    from review.protocol.fix_answers import FixAnswer
+    from review.queue.triage import dispose_each
     from review.vocabulary import DispositionState
 
     names, now = [f"n{number}.md" for number in range(9)], timezone.now()
@@ -22,9 +23,10 @@ def measured(root, transactional_db):
         pairs = ((name, "prose/x") for name in names)
         review_pairs(root, *pairs, review=WARN, now=now, model_partition=model)
     ReviewJob.objects.update(telemetry={"cost_usd": 0.25}, started_at=now)
-    wanted = DispositionRequest(DispositionState.REJECTED, "human:ana", "no")
-    for mark in Finding.objects.values_list("fingerprint", flat=True).distinct()[:8]:
-        dispose_finding(mark, wanted, corpus=open_corpus(root), config=make_config(root), now=now)
+    marks = Finding.objects.values_list("fingerprint", flat=True).distinct()[:8]
+    answers = [FixAnswer(mark, DispositionState.REJECTED, "no") for mark in marks]
+    corpus, config = open_corpus(root), make_config(root)
+    dispose_each(answers, actor="human:ana", corpus=corpus, config=config, now=now)
     return root
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from review.domain.finding_identity import ReportedFinding, choose_fingerprints
+from review.domain.finding_identity import KnownFinding, choose_fingerprints
 from tests.builders import NOTE, PARTITION, PASS, gate_path, make_gate, make_root, write_note
 from tests.crash.harness import Command, Zygote
 from tests.helpers.reviewed import FAIL, UNDECIDED, WARN
@@ -213,7 +213,7 @@ _REPAIR = line("review_doctor --repair")
     note_path="kb/notes/a.md",
     gate_path=gate_path("prose/x"),
     note_text=NOTE,
-    reported=[ReportedFinding(quote="A reader finds a note by its title", text="")],
+    reported=[KnownFinding("", quote="A reader finds a note by its title", text="")],
     earlier=[],
 )
 _BY = ("--reason", "it is so", "--actor", "human:ana")

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from review.acceptance import ack as acks
 from review.acceptance.ack import (
     AckRequest,
     GateChangedToo,
@@ -263,29 +262,6 @@ class TestNames:
 class TestRace:
     """An ingest that commits between the look of an ack and its write."""
 
-    def test_sees_a_review_of_the_same_text_and_does_nothing(self, root, monkeypatch):
-        review_pairs(root, ("a.md", "prose/x"))
-        write_note(root, "a.md", EDITED)
-        self.between(monkeypatch, lambda: review_pairs(root, ("a.md", "prose/x"), review=FAIL))
-
-        result = ack(root)
-
-        assert result.acked == []
-        assert [item.gate_id for item in result.already_fresh] == ["prose/x"]
-        assert current().decision == Decision.FAIL
-        assert current().event.kind == AcceptanceKind.FULL_REVIEW
-
-    def test_carries_the_newest_review_and_not_the_one_it_saw_first(self, root, monkeypatch):
-        review_pairs(root, ("a.md", "prose/x"))
-        (job,) = make_jobs(root, ("a.md", "prose/x"))
-        write_note(root, "a.md", EDITED)
-        self.between(monkeypatch, lambda: ingest(root, job.review_job_id, review=WARN))
-
-        result = ack(root)
-
-        assert [item.decision for item in result.acked] == ["warn"]
-        assert current().decision == Decision.WARN
-
     def test_is_refused_when_a_later_text_was_accepted(self, root):
         review_pairs(root, ("a.md", "prose/x"))
         write_note(root, "a.md", NOTE + "\nRead by the ack.\n")
@@ -313,16 +289,3 @@ class TestRace:
 
         assert result.pairs[0].not_accepted_because == "superseded"
         assert current().event.kind == AcceptanceKind.ACK
-
-    def between(self, monkeypatch, happen):
-        """Let something happen after the first look, before the turn is taken."""
-        look = acks.evaluate_acks
-        waiting = [happen]
-
-        def evaluate_acks(*args, **kwargs):
-            outcome = look(*args, **kwargs)
-            if waiting:
-                waiting.pop()()
-            return outcome
-
-        monkeypatch.setattr(acks, "evaluate_acks", evaluate_acks)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.acceptance.ack_selection import AckInputRequest, ack_selection
+from review.acceptance.ack_selection import ack_selection, read_ack_targets
 from review.documents.base import NotThisDocument
 from review.jobs.selection_input import BadTargets, PartitionNotConcrete
 from review.models import Acceptance
@@ -41,8 +41,8 @@ def root(tmp_path):
 
 class TestSelection:
     def ack(self, root, selection: bytes, now=LATER):
-        request = AckInputRequest(selection, "the test", "human:ana")
-        return ack_selection(request, corpus=open_corpus(root), config=make_config(root), now=now)
+        read = read_ack_targets(selection, source="the test", config=make_config(root))
+        return ack_selection(*read, actor="human:ana", corpus=open_corpus(root), now=now)
 
     def changed(self, root, note="a.md", gate="prose/x", **overrides):
         fields = {"reason": "note-changed", "reasons": ["note-changed"]}

@@ -187,14 +187,14 @@ class TestANote:
         review_pairs(root, ("a.md", "prose/x"))
         move(root, note_path("a.md"), note_path("b.md"))
         (job,) = make_jobs(root, ("b.md", "prose/x"))
-        look = carrying._plans
+        look = carrying._Carrying.plans
 
         def plans(*args, **kwargs):
             found = look(*args, **kwargs)
             ingest(root, job.review_job_id, review=FAIL)
             return found
 
-        monkeypatch.setattr(carrying, "_plans", plans)
+        monkeypatch.setattr(carrying._Carrying, "plans", plans)
 
         result = carry(root, note_path("a.md"), note_path("b.md"))
 

@@ -8,9 +8,9 @@ import pytest
 
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import fingerprint, sha256_hex
-from review.errors import UsageRefused
 from review.models import Disposition, Finding
-from review.queue.triage import DispositionRequest, UnknownFinding, dispose_finding
+from review.protocol.fix_answers import FixAnswer
+from review.queue.triage import UnknownFinding, dispose_each
 from review.vocabulary import DispositionState
 from tests.builders import NOTE, NOW, gate_path, make_config, make_root, note_path, write_note
 from tests.helpers.reviewed import WARN, open_corpus, review_pairs
@@ -32,10 +32,11 @@ def finding(root) -> Finding:
 
 
 def dispose(root, mark: str, state=DispositionState.FIXED, now=LATER, **overrides):
-    fields = {"actor": "human:ana", "reason": "mended"}
-    request = DispositionRequest(state, **fields | overrides)
+    said = {"actor": "human:ana", "reason": "mended"} | overrides
+    answer = FixAnswer(mark, state, said["reason"])
     corpus, config = open_corpus(root), make_config(root)
-    return dispose_finding(mark, request, corpus=corpus, config=config, now=now)
+    (done,) = dispose_each([answer], actor=said["actor"], corpus=corpus, config=config, now=now)
+    return done
 
 
 class TestDispose:
@@ -76,11 +77,6 @@ class TestDispose:
 
         assert dispose(root, finding.fingerprint).note_sha256 == ""
 
-    def test_takes_a_fingerprint_in_capitals(self, root, finding):
-        dispose(root, finding.fingerprint.upper())
-
-        assert Disposition.objects.get().fingerprint == finding.fingerprint
-
     def test_an_unknown_fingerprint_names_near_ones(self, root, finding):
         wrong = finding.fingerprint[:-1] + ("0" if finding.fingerprint[-1] != "0" else "1")
 
@@ -89,10 +85,6 @@ class TestDispose:
 
         assert finding.fingerprint in refused.value.hint
         assert not Disposition.objects.exists()
-
-    def test_without_an_actor_is_refused(self, root, finding):
-        with pytest.raises(UsageRefused):
-            dispose(root, finding.fingerprint, actor=" ")
 
 
 class TestOfACarriedReview:

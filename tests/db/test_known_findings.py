@@ -38,44 +38,39 @@ def judged(text: str) -> Finding:
 
 
 def texts(known: KnownFindings, pair: ReviewPair) -> list[str]:
-    return [found.text for found in known.earlier([pair]).get((pair.note_id, pair.gate_id), [])]
+    return [found.text for found in known.earlier(pair)]
 
 
 class TestEarlierFindings:
-    @pytest.mark.parametrize("at_most", [1_000, 3])
-    def test_are_those_of_the_pair_the_newest_first(self, pairs, monkeypatch, at_most):
-        monkeypatch.setattr(known_findings, "_SHARED_FINDINGS", at_most)
+    def test_are_those_of_the_pair_the_newest_first(self, pairs):
         first, second = pairs
 
-        known = KnownFindings([[first], [second]])
+        known = KnownFindings(pairs)
 
         assert texts(known, first) == ["older a.md", "newer a.md"]
         assert texts(known, second) == ["older b.md", "newer b.md"]
 
-    @pytest.mark.parametrize("at_most", [1_000, 3])
-    def test_begin_with_what_the_jobs_before_brought(self, pairs, monkeypatch, at_most):
-        monkeypatch.setattr(known_findings, "_SHARED_FINDINGS", at_most)
+    def test_begin_with_what_the_jobs_before_brought(self, pairs):
         first, second = pairs
-        known = KnownFindings([[first], [second]])
+        known = KnownFindings(pairs)
 
         known.add(first, [judged("third"), judged("fourth")])
 
         assert texts(known, first) == ["third", "fourth", "older a.md", "newer a.md"]
         assert texts(known, second) == ["older b.md", "newer b.md"]
 
-    def test_are_no_more_than_a_limit(self, pairs, monkeypatch):
-        monkeypatch.setattr(known_findings, "_EARLIER_FINDINGS", 2)
-        known = KnownFindings([[pairs[0]], [pairs[1]]])
+    def test_are_the_newest_of_the_pairs_up_to_a_limit(self, pairs, monkeypatch):
+        monkeypatch.setattr(known_findings, "_EARLIER_FINDINGS", 3)
 
-        known.add(pairs[0], [judged("third")])
+        known = KnownFindings(pairs)
 
-        assert texts(known, pairs[0]) == ["third", "older a.md"]
+        assert texts(known, pairs[0]) == ["older a.md"]
 
 
 class TestNoteTexts:
     def test_are_those_that_were_reviewed(self, pairs):
-        assert KnownFindings([pairs]).note_text(pairs[0]) == NOTE
+        assert KnownFindings(pairs).note_text(pairs[0]) == NOTE
 
     def test_are_not_fetched_for_nobody(self, django_assert_num_queries):
         with django_assert_num_queries(0):
-            KnownFindings([[], []])
+            KnownFindings([])

@@ -14,10 +14,11 @@ import pytest
 from django.db import connection
 
 from review.models import Disposition, FindingState
+from review.protocol.fix_answers import FixAnswer
 from review.queue.triage import (
     DispositionRequest,
     Triaged,
-    dispose_finding,
+    dispose_each,
     dispose_findings,
     undo,
 )
@@ -73,10 +74,9 @@ class TestRaces:
 
         def one_by_one() -> None:
             for mark in marks[:20]:
-                request = DispositionRequest(DispositionState.FIXED, actor="human:c")
-                dispose_finding(
-                    mark, request, corpus=open_corpus(root), config=make_config(root), now=LATER
-                )
+                answer = FixAnswer(mark, DispositionState.FIXED, "")
+                corpus, config = open_corpus(root), make_config(root)
+                dispose_each([answer], actor="human:c", corpus=corpus, config=config, now=LATER)
 
         def in_tens() -> None:
             for start in (20, 30):

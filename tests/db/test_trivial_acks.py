@@ -8,7 +8,7 @@ import pytest
 
 from review.acceptance import ack_selection
 from review.acceptance.ack import AckRequest, ack_gate_review
-from review.acceptance.ack_selection import TrivialAckRequest, ack_trivial_changes
+from review.acceptance.ack_selection import ack_trivial_changes
 from review.errors import UsageRefused
 from review.knowledge_base import UnknownGate
 from review.models import Acceptance, Finding
@@ -42,10 +42,9 @@ def note_of(words) -> str:
 def ack(root, now=NOW + timedelta(hours=1), **overrides):
     scope = {"all_gates": True, "model_partition": PARTITION}
     own = {key: overrides.pop(key) for key in ("dry_run", "actor") if key in overrides}
-    request = TrivialAckRequest(
-        scope=SelectionRequest(**scope | overrides), **{"actor": "agent:one"} | own
-    )
-    return ack_trivial_changes(request, corpus=open_corpus(root), now=now)
+    own = {"actor": "agent:one"} | own
+    wanted = SelectionRequest(**scope | overrides)
+    return ack_trivial_changes(wanted, **own, corpus=open_corpus(root), now=now)
 
 
 class TestTrivialChanges:

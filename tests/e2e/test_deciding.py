@@ -150,7 +150,7 @@ class TestDisposeFinding:
 
     def test_deferred_holds_until_the_note_changes(self, root):
         review_pairs(root, ("a.md", "prose/x"), review=WARN)
-        self.dispose(Finding.objects.get().fingerprint, "deferred")
+        self.dispose(Finding.objects.get().fingerprint.upper(), "deferred")
         assert run("warn_selector", "--json").json["entries"] == []
 
         write_note(root, "a.md", NOTE + "\nEdited.\n")

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.acceptance.finding_states import rebuild_finding_states
-from review.models import Finding, FindingState
+from review.models import Finding
 from tests.builders import NOW, make_gate, make_root, note_path, write_gate, write_note
 from tests.helpers.commands import run
 from tests.helpers.reviewed import review_pairs
@@ -104,22 +104,3 @@ def test_graver_ones_are_new(root):
     )
 
     assert list(queue().values()) == [7, 11, 15]
-
-
-def test_of_an_older_store_keeps_its_decision_where_the_first_line_was_stored(root):
-    _first, second, _third = queue()
-    FindingState.objects.all().delete()
-    Finding.objects.exclude(fingerprint=second).delete()
-    Finding.objects.update(note_line=7, text="this was never filled in under the heading Risks")
-    rebuild_finding_states()
-    run("dispose_finding", second, "--as", "rejected", "--reason", "meant so")
-
-    review_pairs(
-        root,
-        ("a.md", "prose/x"),
-        review=review_of("- WARN: never filled in, see the heading Risks\n  > TBD\n"),
-        now=NOW + timedelta(hours=1),
-    )
-
-    assert queue() == {}
-    assert Finding.objects.latest("pk").note_line == 11

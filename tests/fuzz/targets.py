@@ -87,9 +87,8 @@ def selection(data: bytes) -> None:
         for target in targets:
             _stays_inside(target.note_path)
             _stays_inside(target.gate_path)
-    request = ack_selection.AckInputRequest(selection=data, source="-", actor="human:x")
     try:
-        _, targets = ack_selection.read_ack_targets(request, config=config)
+        _, targets = ack_selection.read_ack_targets(data, source="-", config=config)
     except ReviewError as refused:
         assert refused.message
     else:

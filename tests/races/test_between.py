@@ -12,7 +12,7 @@ import pytest
 
 from review.acceptance import carry_over as carrying
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
-from review.acceptance.decide import DecisionRequest, set_decision
+from review.acceptance.decide import set_decision
 from review.ingest import ingest as finalization
 from review.ingest.ingest import ingest_job
 from review.ingest.request import IngestRequest, JobMoved
@@ -60,11 +60,11 @@ class TestCarryOver:
         return carry_over_acceptances(request, corpus=open_corpus(root), now=LATER)
 
     def decide(self, root, pair):
-        request = DecisionRequest(pair, Decision.FAIL, reason="it lies", actor="human:d")
-        set_decision(request, config=make_config(root), now=LATER)
+        said = {"reason": "it lies", "actor": "human:d"}
+        set_decision(pair, Decision.FAIL, **said, config=make_config(root), now=LATER)
 
     def test_does_not_carry_a_decision_that_was_taken_back_meanwhile(self, root, pair, monkeypatch):
-        after(monkeypatch, carrying, "_plans", lambda: self.decide(root, pair))
+        after(monkeypatch, carrying._Carrying, "plans", lambda: self.decide(root, pair))
 
         answer = self.carry(root)
 
@@ -72,7 +72,7 @@ class TestCarryOver:
         assert current("b.md") is None
 
     def test_carries_what_counts_when_it_is_run_again(self, root, pair, monkeypatch):
-        after(monkeypatch, carrying, "_plans", lambda: self.decide(root, pair))
+        after(monkeypatch, carrying._Carrying, "plans", lambda: self.decide(root, pair))
         self.carry(root)
 
         answer = self.carry(root)

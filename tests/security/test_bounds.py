@@ -15,7 +15,6 @@ from review.domain import finding_identity
 from review.domain.finding_identity import (
     MAX_COMPARISONS,
     KnownFinding,
-    ReportedFinding,
     choose_fingerprints,
 )
 from review.domain.regions import regions_of
@@ -193,7 +192,9 @@ class TestReview:
             return agreement(one, other)
 
         monkeypatch.setattr(finding_identity, "_agreement", counted)
-        reported = [ReportedFinding("", f"point {n} " + "word " * 500) for n in range(MAX_FINDINGS)]
+        reported = [
+            KnownFinding("", "", f"point {n} " + "word " * 500) for n in range(MAX_FINDINGS)
+        ]
         earlier = [
             KnownFinding(f"{n:016x}", "", f"other {n} " + "thing " * 500) for n in range(500)
         ]

@@ -24,6 +24,7 @@ _HTML_HEADING = re.compile(r"<h[1-6]\b[^<>]*>(.*?)</h[1-6]>", re.IGNORECASE | re
 _INCLUDES = re.compile(
     r"\{\{[<%]-?\s*[\w/.-]*(?:include|readfile|partial|transclude|snippet|render)"
     r"|\{%-?\s*include|--8<--|^\s*<[A-Z]\w*[^<>]*/>|\{\{\s*(?:include|\w+:)|^!\[\[[^.\]]+\]\]"
+    r"|^\s*[`~:]{3,}\s*\{[\w:-]+\}|(?<!!)\[\]\(#"  # MyST, whose labels are of any note
 )
 _DENDRON_RANGE = re.compile(r",-?\d+$")
 _TAG = re.compile(r"<[^<>]*>")

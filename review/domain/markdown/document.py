@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from review.domain.markdown.flavours import COMMONMARK, Flavour
@@ -41,7 +42,7 @@ _SITE_LINK = re.compile(
 _CLOSERS = {"%%": "%%", "<%": "%>", "{#": "#}", "{/*": "*/}", "{{": "}}", "{%": "%}"}
 _SLOTS = frozenset({"<%", "{{", "{%"})
 _CODE_SHORTCODE = re.compile(
-    r"(?:\{\{[<%]|(\{%)-?)\s*(highlight|code-toggle|code|comment|mermaid|math|katex)\b"
+    r"(?:\{\{[<%]|(\{%)-?)\s*(highlight|code-toggle|code|comment|mermaid|math|katex)\b(?!.*/[>%]\}\})"
 )
 _MARKER_LINE = re.compile(r"\{%|\{\{[<%]|:::")
 _MODULE_LINE = re.compile(r"(?:import|export)\s")
@@ -88,7 +89,9 @@ def parser(flavour: Flavour = COMMONMARK) -> MarkdownIt:
     from mdit_py_plugins.footnote import footnote_plugin
 
     markdown = new_parser(flavour)
-    markdown.validateLink = _is_no_slot if "<%" in flavour.hides else bool  # type: ignore[assignment, method-assign]
+    # CommonMark takes text between `<%` and `%>` for an address.
+    is_link = re.compile(r"(?!%.*%$)" if "<%" in flavour.hides else "").match
+    markdown.validateLink = is_link  # type: ignore[assignment, method-assign]
     markdown.use(footnote_plugin, inline=False, move_to_end=False, always_match_refs=True)
     names = markdown.inline.ruler.get_active_rules()
     for name, rule in zip(names, markdown.inline.ruler.getRules(""), strict=True):
@@ -106,7 +109,7 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
 
     markdown = MarkdownIt("commonmark", {"maxNesting": 100})
     markdown.enable(["table", "strikethrough"])
-    markdown.normalizeLink = _as_written  # type: ignore[assignment, method-assign]
+    markdown.normalizeLink = str  # type: ignore[assignment, method-assign]
     markdown.core.ruler.at("inline", _read_inline)
     if draws_math:
         flavour = replace(flavour, math=True)
@@ -115,21 +118,13 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
     return markdown
 
 
-def _is_no_slot(address: str) -> bool:
-    """Return False for text between `<%` and `%>`, which CommonMark takes for an address."""
-    return not (address.startswith("%") and address.endswith("%"))
-
-
-def _as_written(address: str) -> str:
-    return address
-
-
 def _add_inline_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
     rules = markdown.inline.ruler
     for opener in flavour.hides & _CLOSERS.keys():
-        rules.before("link", f"hidden {opener}", _tracked(_hidden_rule(opener)))
+        kind = TEMPLATE if opener in _SLOTS else COMMENT
+        rules.before("link", f"hidden {opener}", _span_rule(kind, partial(_end_of_slot, opener)))
     if flavour.math:
-        rules.before("escape", "math", _tracked(_math))
+        rules.before("escape", "math", _span_rule(MATH, _end_of_math))
     if flavour.hides & {"{{", "{%"}:
         rules.before("link", "site_link", _tracked(_site_link))
     if flavour.wikilinks:
@@ -182,29 +177,32 @@ def _note_span(state: StateInline, start: int, made: Sequence[Token]) -> None:
             token.meta[LABEL] = (start + 1, end)
 
 
-def _hidden_rule(opener: str) -> InlineRule:
-    closer, kind = _CLOSERS[opener], TEMPLATE if opener in _SLOTS else COMMENT
+def _span_rule(kind: str, end_of: Callable[[StateInline], int]) -> InlineRule:
+    """Make a token up to the end that is found, and read nothing in it; -1 is none."""
 
     def rule(state: StateInline, silent: bool) -> bool:
-        if not state.src.startswith(opener, state.pos):
+        end = end_of(state)
+        if end < 0:
             return False
-        begin = state.pos + len(opener)
-        end = state.src.find(closer, begin, min(state.posMax, begin + _LONGEST_SLOT))
-        return end >= 0 and _push_span(state, kind, end + len(closer), silent=silent)
+        if not silent:
+            state.push(kind, "", 0).content = state.src[state.pos : end]
+        state.pos = end
+        return True
 
-    return rule
+    return _tracked(rule)
 
 
-def _math(state: StateInline, silent: bool) -> bool:
+def _end_of_slot(opener: str, state: StateInline) -> int:
+    begin, closer = state.pos + len(opener), _CLOSERS[opener]
+    opens = state.src.startswith(opener, state.pos)
+    limit = min(state.posMax, begin + _LONGEST_SLOT)
+    at = state.src.find(closer, begin, limit) if opens else -1
+    return at + len(closer) if at >= 0 else -1
+
+
+def _end_of_math(state: StateInline) -> int:
     found = _MATH.match(state.src, state.pos, state.posMax)
-    return found is not None and _push_span(state, MATH, found.end(), silent=silent)
-
-
-def _push_span(state: StateInline, kind: str, end: int, *, silent: bool) -> bool:
-    if not silent:
-        state.push(kind, "", 0).content = state.src[state.pos : end]
-    state.pos = end
-    return True
+    return found.end() if found else -1
 
 
 def _wikilink_rule(*, target_last: bool) -> InlineRule:
@@ -218,8 +216,9 @@ def _wikilink_rule(*, target_last: bool) -> InlineRule:
         if not found[target].strip():
             return False
         if not silent:
-            opener = _push_link(state, found[target].rstrip("\\").strip(), found.span(words))
-            opener.meta[WIKI_TARGET] = "embed" if found[1] else "wikilink"
+            name = found[target].rstrip("\\").strip()
+            kind = "embed" if found[1] else "wikilink"
+            _push_link(state, name, found.span(words), kind=kind)
         state.pos = found.end()
         return True
 
@@ -230,78 +229,79 @@ def _site_link(state: StateInline, silent: bool) -> bool:
     found = _SITE_LINK.match(state.src, state.pos, state.posMax)
     if found is None:
         return False
+    words = 1 if found[1] is not None else 3
     if not silent:
-        words = 1 if found[1] is not None else 3
-        opener = _push_link(state, found[words + 1], found.span(words))
-        opener.meta[WIKI_TARGET] = "wikilink"
+        _push_link(state, found[words + 1], found.span(words))
     state.pos = found.end()
     return True
 
 
-def _push_link(state: StateInline, target: str, words: tuple[int, int]) -> Token:
+def _push_link(
+    state: StateInline, target: str, words: tuple[int, int], *, kind: str = "wikilink"
+) -> None:
     opener = state.push("link_open", "a", 1)
     opener.attrs = {"href": target}
-    opener.meta = {LABEL: words}
+    opener.meta = {LABEL: words, WIKI_TARGET: kind}
     state.push("text", "", 0).content = state.src[slice(*words)].strip() or target
     state.push("link_close", "a", -1)
-    return opener
 
 
 def _shortcode(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     """Read `{{< highlight … >}}` or `{% highlight … %}` up to its end as code."""
-    begin = state.bMarks[start_line] + state.tShift[start_line]
-    found = _CODE_SHORTCODE.match(state.src, begin)
+    found = _CODE_SHORTCODE.match(state.src, _begin(state, start_line))
     if found is None:
         return False
     closer = ("end" if found[1] else "/") + found[2]
     return _block_rule(found[0], closer, "code_block")(state, start_line, end_line, silent)
 
 
+def _begin(state: StateBlock, line: int) -> int:
+    return state.bMarks[line] + state.tShift[line]
+
+
 def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:
+    """Make a token of the lines from `opener` to `closer`.
+
+    There is none if text follows it in the first line, or no line has it.
+    """
+
     def rule(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-        begin = state.bMarks[start_line] + state.tShift[start_line]
+        begin = _begin(state, start_line)
         if state.is_code_block(start_line) or not state.src.startswith(opener, begin):
             return False
-        end = _closing_line(state, (begin + len(opener), start_line, end_line), closer)
-        if end is None:
+        at = state.src.find(closer, begin + len(opener))
+        line = bisect_left(state.eMarks, at + 1, start_line, end_line)
+        if at < 0 or line == end_line:
+            return False
+        rest = state.src[at + len(closer) : state.eMarks[line]]
+        if line == start_line and rest.strip():
             return False
         if not silent:
-            token = state.push(kind, "", 0)
-            token.map = [start_line, end + 1]
-            token.content = state.getLines(start_line, end + 1, state.blkIndent, True)
-            state.line = end + 1
+            content = state.getLines(start_line, line + 1, state.blkIndent, True)
+            _push_block(state, kind, content, (start_line, line + 1))
         return True
 
     return rule
-
-
-def _closing_line(state: StateBlock, place: tuple[int, int, int], closer: str) -> int | None:
-    """Find the line that `closer` ends; None if text follows it in the first line, or none has it."""
-    begin, start_line, end_line = place
-    at = state.src.find(closer, begin)
-    if at < 0 or at >= state.eMarks[end_line - 1]:
-        return None
-    line = start_line
-    while at >= state.eMarks[line]:
-        line += 1
-    is_one_line = line == start_line
-    rest = state.src[at + len(closer) : state.eMarks[line]]
-    return None if is_one_line and rest.strip() else line
 
 
 def _line_rule(pattern: re.Pattern[str]) -> Callable[..., bool]:
     def rule(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
-        begin = state.bMarks[start_line] + state.tShift[start_line]
+        begin = _begin(state, start_line)
         if state.is_code_block(start_line) or not pattern.match(state.src, begin):
             return False
         if not silent:
-            token = state.push(MARKER, "", 0)
-            token.map = [start_line, start_line + 1]
-            token.content = state.src[begin : state.eMarks[start_line]]
-            state.line = start_line + 1
+            content = state.src[begin : state.eMarks[start_line]]
+            _push_block(state, MARKER, content, (start_line, start_line + 1))
         return True
 
     return rule
+
+
+def _push_block(state: StateBlock, kind: str, content: str, lines: tuple[int, int]) -> None:
+    token = state.push(kind, "", 0)
+    token.map = list(lines)
+    token.content = content
+    state.line = lines[1]
 
 
 def _read_inline(state: StateCore) -> None:

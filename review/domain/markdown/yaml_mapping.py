@@ -35,7 +35,6 @@ _HINTS = (
     ("document start", "expected one block of `key: value` lines"),
     ("another document", "expected one YAML document"),
     ("undefined alias", "expected an anchor of that name above it"),
-    ("control characters", "expected printable text"),
     ("escape", "expected a known escape; single quotes take a backslash as it is"),
 )
 _KEY = re.compile(r"""(?m)^(?P<indent>[ \t{\[]*)(["']?)(?P<key>[\w-]+)\2[ \t]*[].=:]""")
@@ -74,15 +73,14 @@ def _read_yaml(raw: str) -> tuple[dict[str, object], dict[str, int]]:
         index = mark.index if mark else 0
         raise NotReadable(_explained(exc.problem or exc.context or "", raw, index), index) from exc
     except (yaml.YAMLError, ValueError) as exc:
-        index = _unreadable_character(raw)
-        raise NotReadable(
-            _explained("control characters are not allowed", raw, index), index
-        ) from exc
+        found = yaml.reader.Reader.NON_PRINTABLE.search(raw)
+        problem = "control characters are not allowed; expected printable text"
+        raise NotReadable(problem, found.start() if found else 0) from exc
     if root is None or (isinstance(root, yaml.ScalarNode) and not root.value):
         return {}, {}
     if not isinstance(root, yaml.MappingNode):
-        found = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"
-        raise _at(root, f"expected `key: value` lines, found {found}")
+        kind = "a list" if isinstance(root, yaml.SequenceNode) else "plain text"
+        raise _at(root, f"expected `key: value` lines, found {kind}")
     fields = _Values().entries(root, 1)
     return fields, {key.value: key.start_mark.index for key, _value in root.value}
 
@@ -174,15 +172,3 @@ def _explained(problem: str, raw: str, index: int) -> str:
         return f"found {found!r}; expected quotes around a value that begins with it"
     hint = next((hint for words, hint in _HINTS if words in problem), "expected `key: value` lines")
     return f"{problem}; {hint}"
-
-
-def _unreadable_character(raw: str) -> int:
-    """Return the offset of the first character that YAML does not allow; 0 if there is none."""
-    return next(
-        (
-            index
-            for index, char in enumerate(raw)
-            if (not char.isprintable() and char not in "\t\n\r\x85\u2028\u2029\xa0")
-        ),
-        0,
-    )

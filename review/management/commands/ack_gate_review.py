@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from review.acceptance.ack import AckRequest, ack_gate_review
-from review.acceptance.ack_selection import AckInputRequest, ack_selection
+from review.acceptance.ack_selection import ack_selection, read_ack_targets
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand, request_of
@@ -37,8 +37,13 @@ class Command(ReviewCommand):
         _check_form(options)
         if options["input"]:
             selection, source = self.read_input(options["input"]), options["input"]
-            given = request_of(AckInputRequest, options, selection=selection, source=source)
-            result = ack_selection(given, corpus=self.corpus, config=self.config, now=self.now)
+            result = ack_selection(
+                *read_ack_targets(selection, source=source, config=self.config),
+                actor=options["actor"],
+                reason=options["reason"] or "",
+                corpus=self.corpus,
+                now=self.now,
+            )
         else:
             request = request_of(AckRequest, options)
             result = ack_gate_review(request, corpus=self.corpus, now=self.now)

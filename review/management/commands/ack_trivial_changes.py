@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from review.acceptance.ack_selection import TrivialAckRequest, ack_trivial_changes
+from review.acceptance.ack_selection import ack_trivial_changes
 from review.errors import ExitCode
 from review.management.kit.arguments import ACTOR, SCOPE, option
-from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.command import ReviewCommand
 from review.management.kit.scope_options import selection_request
 from review.management.output.selection import left_out_lines, problem_lines
 
@@ -33,8 +33,14 @@ class Command(ReviewCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = request_of(TrivialAckRequest, options, scope=selection_request(options))
-        result = ack_trivial_changes(request, corpus=self.corpus, now=self.now)
+        result = ack_trivial_changes(
+            selection_request(options),
+            actor=options["actor"],
+            reason=options["reason"] or "",
+            dry_run=options["dry_run"],
+            corpus=self.corpus,
+            now=self.now,
+        )
         word = "would ack" if result.dry_run else "acked"
         trivial = [f"{word}: {pair.note_path} {pair.gate_id}" for pair in result.acked]
         self.show(

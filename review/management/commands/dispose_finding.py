@@ -39,7 +39,8 @@ class Command(ReviewCommand):
         if (name == "-") == bool(state):
             raise UsageRefused("give a fingerprint with --as, or - without it")
         if state:
-            answers = [FixAnswer(name, DispositionState(state), options["reason"] or "")]
+            mark, reason = name.strip().lower(), options["reason"] or ""
+            answers = [FixAnswer(mark, DispositionState(state), reason)]
         else:
             given = decode_output(self.read_input("-"))
             answers = read_fix_answers(given, source="standard input")

@@ -33,7 +33,8 @@ class Command(ReadingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = str(self.config.root)
-        document, prompt = make_fix_prompt(self.corpus, options["note"], root=root)
+        document = make_fix_prompt(self.corpus, options["note"], root=root)
+        prompt = document.prompt or ""
         if options["output"] not in (None, "-"):
             output = Path(options["output"])
             refuse_to_overwrite(output, config=self.config, starts_with=_BEGINNING)

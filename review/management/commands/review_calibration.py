@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.calibration import read_calibration
 from review.calibration.documents import (
     AgreementJson,
     CalibrationJson,
@@ -36,12 +36,13 @@ class Command(ReadingCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = CalibrationRequest(
-            gates=tuple(options["gates"]),
-            partitions=tuple(options["model"]),
+        document = read_calibration(
+            self.corpus,
+            gates=options["gates"],
+            partitions=options["model"],
             with_agreement=options["agreement"],
+            config=self.config,
         )
-        document = read_calibration(self.corpus, request, config=self.config)
         unknown = list(unknown_partitions(options["model"], config=self.config))
         found = document.gates or unknown
         nothing = () if found else ["no review has reported a finding yet"]

@@ -90,9 +90,9 @@ class Command(ReviewCommand):
             if worker is not None:
                 ran = run_jobs(job_ids, worker=worker)
         results = read_gate_results(corpus, gates, partitions=[partition])
-        open_jobs = {job for gate in results for case in gate.results for job in case.open_job_ids}
+        open_jobs = {job for gate in results for case in gate.cases for job in case.open_job_ids}
         return GateTestJson(
-            gates=[result.document() for result in results],
+            gates=results,
             open_job_ids=sorted(open_jobs),
             failed_job_ids=[
                 job.review_job_id for job in ran.jobs if job.status == JobStatus.FAILED

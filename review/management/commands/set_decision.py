@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from review.acceptance.decide import DecisionRequest, set_decision
+from review.acceptance.decide import set_decision
 from review.errors import ExitCode
 from review.management.kit.arguments import option
-from review.management.kit.command import ReviewCommand, request_of
-from review.vocabulary import ACCEPTING_DECISIONS
+from review.management.kit.command import ReviewCommand
+from review.vocabulary import ACCEPTING_DECISIONS, Decision
 
 
 class Command(ReviewCommand):
@@ -34,8 +34,14 @@ class Command(ReviewCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        request = request_of(DecisionRequest, options)
-        result = set_decision(request, config=self.config, now=self.now)
+        result = set_decision(
+            options["review_pair_id"],
+            Decision(options["decision"]),
+            reason=options["reason"],
+            actor=options["actor"],
+            config=self.config,
+            now=self.now,
+        )
         accepted = "accepted" if result.accepted else "not accepted"
         what = f"{result.decision} (was {result.was}), {accepted}"
         self.show(result, [f"{what}: {result.note_path} {result.gate_id}"])

@@ -104,8 +104,8 @@ class Command(ReadingCommand):
             entries=list(part),
             deleted_notes=list(gone) if part.next is None else [],
             problems=[problem_json(problem) for problem in queue.problems],
-            waiting_findings=queue.waiting,
-            muted_findings=queue.muted,
+            waiting_findings=queue.queue.waiting,
+            muted_findings=queue.queue.muted,
             summary=summary,
             next=part.next,
         )
@@ -165,11 +165,11 @@ def _wanted(options: dict[str, Any], paths: tuple[str, ...]) -> QueueFilter:
 
 
 def _left_out_lines(queue: WarnQueue) -> Iterator[str]:
-    if queue.waiting:
-        findings = "finding waits" if queue.waiting == 1 else "findings wait"
-        yield f"{queue.waiting} {findings} for a new review: the gate changed since"
-    if queue.muted:
-        yield f"findings of muted gates, left out: {queue.muted} (see --gate)"
+    if queue.queue.waiting:
+        findings = "finding waits" if queue.queue.waiting == 1 else "findings wait"
+        yield f"{queue.queue.waiting} {findings} for a new review: the gate changed since"
+    if queue.queue.muted:
+        yield f"findings of muted gates, left out: {queue.queue.muted} (see --gate)"
 
 
 def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:

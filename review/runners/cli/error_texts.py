@@ -38,6 +38,7 @@ _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
     (r"out of (?:extra |your )?(?:usage|quota|requests)|out of tokens for|no (?:usage|quota|premium requests) (?:left|remaining)|used (?:up )?(?:all |\d+ ?% )?(?:of )?your .{0,30}(?:usage|quota|credits|limit)", _EXHAUSTED),
     (r"limit reached\s*\|\s*\d{9,}|(?:weekly|daily|monthly|session|\w+|\d+-hour) limit (?:has been )?(?:reached|exceeded)(?=.{0,40}reset)", _EXHAUSTED),
     (r"(?:weekly|daily|monthly|session|\d+-hour|free tier|key|premium request) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
+    (r"\b(?:kontingent|guthaben|\w*limit)\b.{0,30}(?:erschöpft|aufgebraucht|erreicht|überschritten)", _EXHAUSTED),
     (r"exhausted your (?:daily )?(?:quota|capacity)|quota exceeded.{0,200}per day|daily quota|quota will reset", _EXHAUSTED),
     (r"not (?:currently |yet )?(?:logged in|signed in|authenticated)|(?:no|not have an) active subscription|missing scopes?|/login\b|log ?in (?:again|first)|(?:login|log-in|session) (?:has )?expired|login (?:is )?required", _UNUSABLE),
     (r"(?:run|with|use) [`'\"]?[\w-]+ (?:auth |sso )?(?:login|auth)\b|(?:codex|gemini|claude|gcloud|opencode)(?: auth)? login|(?:sign|log) ?(?:out and )?(?:sign |log )?in again|(?:sign|log) in to continue|logged out", _UNUSABLE),
@@ -79,7 +80,9 @@ _NO_REQUEST = re.compile(
     r"|(?:what|how) (?:would you like|can i (?:help|do|assist)|may i (?:help|assist)|should i (?:help|do|work)|are we working)"
     r"|what(?:'|\u2019)?s the (?:task|question|request)|ready (?:to (?:help|assist|start)|for your)|(?:what|note|file|text) you(?:'|\u2019)d like"
     r"|haven(?:'|\u2019)t (?:yet )?(?:provided|given|included|shared|asked)|there(?:'|\u2019)s no (?:\w+ )?(?:request|question|task|prompt)"
-    r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) |no user (?:message|request|prompt)",
+    r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) |no user (?:message|request|prompt)"
+    r"|(?:sehe|finde|habe|erkenne) (?:\w+ ){0,3}keine? (?:\w+ ){0,2}(?:an)?(?:frage|aufgabe|nachricht|eingabe|prompt|inhalt)"
+    r"|w(?:ie|omit|obei) kann ich (?:\w+ ){0,2}(?:helfen|behilflich)",
     re.IGNORECASE,
 )
 _MOST_OF_A_GREETING = 600
@@ -97,10 +100,7 @@ _ADVICE = (
 
 
 def failure_of(message: str, *, status: int | None = None, fallback: str = "") -> RunnerFailure:
-    """Return the failure for a CLI's message, and for the service's HTTP status if known.
-
-    :param fallback: what to say when the message is blank.
-    """
+    """Return the failure for a CLI's message, and for the service's HTTP status if known."""
     raw = unwrap(message)
     if tells_of_the_limit(raw):
         return stopped_at_limit(clean(raw, limit=MAX_REASON // 2))

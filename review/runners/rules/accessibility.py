@@ -27,6 +27,17 @@ _NUMBERED = re.compile(
 )
 _BOLD_LINE = re.compile(r"(?:\*\*([^*\n]+)\*\*|__([^_\n]+)__)")
 _WITHOUT = "an image without alternative text"
+# Words of a whole sentence, which is said with force; a heading may begin as a question does.
+_CLAUSE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
+    r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
+    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b"
+)
+_QUESTION = re.compile(
+    r"(?:how|what|when|where|which|who|why|whether|was|wer|wie|wann|warum|wo|comment|pourquoi|quand|où"
+    r"|qu|cómo|qué|cuándo|dónde|come|perché|como|por)\b",
+    re.IGNORECASE,
+)
 _LONGEST_HEADING = 80
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
@@ -76,7 +87,8 @@ def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
         if found is None or not stands_alone or below.text.startswith("!"):
             continue
         words = (found[1] or found[2]).strip()
-        if words and words[-1].isalnum():
+        is_sentence = _CLAUSE.search(words) and not _QUESTION.match(words)
+        if words and words[-1].isalnum() and not is_sentence:
             # Repeated text there is a label.
             said = f"the bold line {shown(words)} stands where a heading would"
             yield block.finding(said, severity=info_if(counts[text] > 1))

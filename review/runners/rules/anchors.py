@@ -12,7 +12,7 @@ from review.runners.rules.blocks import Block
 from review.runners.rules.inline import InlineLink
 from review.runners.rules.page import Page
 from review.runners.rules.quoting import shown
-from review.runners.rules.rule import rule
+from review.runners.rules.rule import info_if, rule
 from review.vocabulary import Severity
 
 _FOOTNOTE_NAME = re.compile(r"(?=[^\W_])[\w-]{1,60}")
@@ -23,6 +23,7 @@ _CAPITALS = re.compile(r"[A-Z_-]+")
 _BY_WORDS = (LinkKind.WIKILINK, LinkKind.EMBED)
 _CHARACTERS = re.compile(r"\S*\w-\w\S*|\W*\w\W*")
 _CONTEXT = 60  # characters
+_MANY = 3
 
 
 @rule(
@@ -31,12 +32,19 @@ _CONTEXT = 60  # characters
 )
 def broken_anchors(page: Page) -> Iterator[TypedFinding]:
     own = read_anchors(page.document, page.given.flavour)
-    for block in page.texts:
-        for link in block.links:
-            by_words = link.kind in _BY_WORDS
-            if link.target.startswith("#") and not own.have(link.target[1:], by_words=by_words):
-                said = f"no heading of the note answers to {shown(link.target)}"
-                yield block.finding(said, link.start, before=_CONTEXT)
+    within = [
+        (block, link) for block in page.texts for link in block.links if link.target.startswith("#")
+    ]
+    broken = [
+        (block, link)
+        for block, link in within
+        if not own.have(link.target[1:], by_words=link.kind in _BY_WORDS)
+    ]
+    # Without a title, or where most are broken, it may be a piece of a larger text that has them.
+    is_piece = not page.title or (len(broken) >= _MANY and len(broken) * 2 > len(within))
+    for block, link in broken:
+        said = f"no heading of the note answers to {shown(link.target)}"
+        yield block.finding(said, link.start, before=_CONTEXT, severity=info_if(is_piece))
     for other in page.given.links:
         if other.resolved is None or not other.anchor or other.target.startswith("#"):
             continue

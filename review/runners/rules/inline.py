@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from html import unescape
 from typing import TYPE_CHECKING
 
 from review.domain.markdown.document import LABEL, MATH, SPAN, TEMPLATE
@@ -19,6 +20,7 @@ _CODE_TAG = re.compile(r"<(/?)(?:code|kbd|samp|var|tt)\b", re.IGNORECASE)
 _NOT_NEWLINE = re.compile(r"[^\n]")
 # Where a flavour has no math its links count, but its letters are no prose either.
 _MATH_LIKE = re.compile(r"\$\$[^$]++\$\$|\$(?![\s\d$])[^$\n]*+(?<![\s\\])\$(?!\d)")
+_ENTITY = re.compile(r"&#?\w{1,31};")
 _URL = re.compile(r"(?:https?|ftp)://[^\s<>\"`\ue000]+|www\.[^\s<>\"`\ue000]+")
 
 _Fill = tuple[int, int, str]  # start and end of a span, and what each of its characters becomes
@@ -75,7 +77,8 @@ def read_inline(text: str, block: Token) -> Inline:
         address = match[0].rstrip(".,;:!?'\"*_)]")
         start = match.start()
         found.urls.append(InlineLink(address, address, start, start + len(address)))
-    found.masked = _fill(masked, ((url.start, url.end, OPAQUE) for url in found.urls))
+    masked = _fill(masked, ((url.start, url.end, OPAQUE) for url in found.urls))
+    found.masked = _ENTITY.sub(_read_entity, masked)
     return found
 
 
@@ -101,6 +104,14 @@ def _add_link(links: list[InlineLink], token: Token, content: str) -> list[_Fill
     target = str(token.attrGet("href") or "")
     links.append(InlineLink(content[label_start:label_end], target, start, end, kind))
     return [(start, label_start, " "), (label_end, end, " ")]
+
+
+def _read_entity(found: re.Match[str]) -> str:
+    """Return what an entity stands for, as long as it is; letters are kept as they are written."""
+    char = unescape(found[0])
+    if len(char) != 1 or char.isalnum():
+        return found[0]
+    return char + (char if char.isspace() else OPAQUE) * (len(found[0]) - 1)
 
 
 def _opaque(found: re.Match[str]) -> str:

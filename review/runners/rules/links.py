@@ -113,12 +113,14 @@ def bare_urls(page: Page) -> Iterator[TypedFinding]:
         if _METADATA.fullmatch(block.text.strip()):
             continue
         for url in block.inline.urls:
-            if _EXAMPLE_HOST.match(url.target) or _is_named(block.text, url):
+            # The name of a site says what it leads to, and so does what the reader is told to type.
+            is_host = _HOST_ONLY.fullmatch(url.target)
+            is_name = is_host and url.target.startswith("www.")
+            if is_name or _EXAMPLE_HOST.match(url.target) or _is_named(block.text, url):
                 continue
             if block.link_at(url.start):
                 continue
-            # The name of a site says it, and so does what the reader is told to type.
-            says = _HOST_ONLY.fullmatch(url.target) or _TYPED.search(block.text[: url.start])
+            says = is_host or _TYPED.search(block.text[: url.start])
             said = "a naked address: a reader cannot tell what it leads to"
             severity = info_if(says is not None)
             yield block.finding(said, url.start, before=_CONTEXT, severity=severity)

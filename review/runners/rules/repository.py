@@ -12,6 +12,7 @@ from review.runners.rules.page import Page
 from review.runners.rules.quoting import shown
 from review.runners.rules.rule import rule
 from review.runners.rules.values import RepositoryFacts
+from review.vocabulary import Severity
 
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")
 _FOLDERS = r"(?:[\w@+-][\w.@+-]*/)+"
@@ -63,7 +64,8 @@ def missing_paths(page: Page) -> Iterator[TypedFinding]:
             for name, said in _gone(words, facts, page.given.note_path):
                 if name not in told:
                     told.add(name)
-                    yield block.finding(said, start, before=60)
+                    # It may be named for what it was, or for what a reader is to have.
+                    yield block.finding(said, start, before=60, severity=Severity.INFO)
 
 
 def _spans(block: Block) -> Iterator[_Naming]:

@@ -16,9 +16,13 @@ from review.runners.rules.words import is_ragged, sentences, word_count
 _LONGEST_SENTENCE = 45  # words
 _WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
 _SEPARATORS = re.compile("[,;\uff1b\u3001\uff0c\u00b7|]")
-_PHRASAL = re.compile(
-    r"\b(?:log|sign|zoom|opt|check|fill|plug|hand|turn|tune|kick|step|typ|mov|com|liv|pull)\w*\s$|\b(?:came|built|set|put)\s$"
-)
+_PHRASAL = {
+    "in": re.compile(
+        r"\b(?:log|sign|zoom|opt|check|fill|plug|hand|turn|tune|kick|step|typ|mov|com|liv|pull)\w*\s$|\b(?:came|built|set|put)\s$"
+    ),
+    "by": re.compile(r"\b(?:get|got|go|pass|stand|stood|stop|drop|swing|com|came)\w*\s$"),
+}
+_SPOKEN = re.compile(r"transcript", re.IGNORECASE)
 _GOES_ON = ("-", "'", "\u2019")
 _WITHOUT_STOPS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
@@ -52,7 +56,7 @@ def _is_no_sentence(sentence: str, words: int) -> bool:
     "Take one of the two out.",
 )
 def repeated_words(page: Page) -> Iterator[TypedFinding]:
-    for block in page.prose:
+    for block in () if _SPOKEN.search(page.given.note_path) else page.prose:
         for first, second in pairwise(_WORD.finditer(block.prose)):
             word = second[0]
             if word not in NEVER_TWICE or not _is_same_word(block.prose, first, word):
@@ -73,9 +77,8 @@ def _is_same_word(prose: str, first: re.Match[str], word: str) -> bool:
 
 def _stand_side_by_side(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
     """Not in "for for-await", and not where the doubled word is the subject: 'the "the the" typo'."""
-    if first[0].lower() == "in" and _PHRASAL.search(
-        text, max(0, first.start() - 20), first.start()
-    ):
+    phrasal = _PHRASAL.get(first[0].lower())
+    if phrasal and phrasal.search(text, max(0, first.start() - 20), first.start()):
         return False
     before = text[max(0, first.start() - 1) : first.start()]
     if before in _HOLDS_TOGETHER and before:

@@ -23,7 +23,7 @@ _TERMINATOR = re.compile(
     f"[.!?\u2026]+[\"'\u201d\u2019)\\]*_\u00bb]*|[{_STOPS}]+[\u300d\u300f\u201d\u2019\uff09\"')*_]*"
 )
 _BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|[\u2022\u2013\u2014])")
-_LAST_TOKEN = re.compile(r"[\w.]+$")
+_LAST_TOKEN = re.compile(r"(\d\s)?([\w.]+)$")
 _TOKEN_REACH = 16
 _FEWEST_LINES = 4
 _WRAPPED = 0.6  # of the longest line
@@ -107,13 +107,11 @@ def _ends_sentence(text: str, found: re.Match[str]) -> bool:
     if found[0] != ".":
         return True
     before = _LAST_TOKEN.search(text[max(0, found.start() - _TOKEN_REACH) : found.start()])
-    return not _is_abbreviation(
-        before[0].lower() if before else "", text[found.end() : found.end() + 2].strip()
-    )
-
-
-def _is_abbreviation(token: str, following: str) -> bool:
-    return (
+    following = text[found.end() : found.end() + 2].strip()
+    if before is None or (before[1] and not following.islower()):  # a unit, as in "350 ms."
+        return True
+    token = before[2].lower()
+    return not (
         token in ABBREVIATIONS
         or (token in BEFORE_FIGURES and following.isdigit())
         or (token in BEFORE_SMALL_LETTERS and following.islower())

@@ -14,7 +14,7 @@ from django.db.models import Subquery
 from django.utils import timezone
 
 from review import settings
-from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.calibration import read_calibration
 from review.calibration.documents import CalibrationJson, GroupRecordJson
 from review.findings.documents import LooksJson
 from review.knowledge_base import Corpus
@@ -22,10 +22,10 @@ from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends
 from review.recovery.documents import RecoveryListJson
-from review.recovery.recoverable import list_recoverable
+from review.recovery.recover import list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.settings.config import Config
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def calibration() -> CalibrationJson:
     """The track record of every gate, without what needs every review."""
     return cached(
         "calibration",
-        lambda corpus, config: read_calibration(corpus, CalibrationRequest(), config=config),
+        lambda corpus, config: read_calibration(corpus, config=config),
     ).value
 
 
@@ -108,7 +108,7 @@ def recoverable() -> RecoveryListJson:
         "recoverable",
         lambda _corpus, config: list_recoverable(
             older_than=config.abandoned_after,
-            processes=ProcessTable(),
+            processes=Processes(),
             config=config,
             now=timezone.now(),
         ),

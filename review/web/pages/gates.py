@@ -10,7 +10,7 @@ from django.urls import path
 from django.utils import timezone
 
 from review import settings
-from review.calibration.calibration import CalibrationRequest, read_calibration
+from review.calibration.calibration import read_calibration
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Gate
 from review.knowledge_base.opening import open_corpus
@@ -89,8 +89,10 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
             corpus, answer.value, gate_id, open_findings=queue.total, config=config
         )
         if found:
-            wanted = CalibrationRequest((gate_id,), with_agreement="agreement" in filters.values)
-            track = read_calibration(corpus, wanted, config=config)
+            with_agreement = "agreement" in filters.values
+            track = read_calibration(
+                corpus, gates=[gate_id], with_agreement=with_agreement, config=config
+            )
             document.records, document.agreement = track.gates, track.agreement
     return page(
         request,

@@ -23,7 +23,7 @@ from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
 from review.protocol.telemetry import output_tokens_by_model
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.selection.freshness import in_flight
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
@@ -138,9 +138,7 @@ def _list_context(
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
     parse_filters(request, {})
-    details = read_job(
-        job_id, config=settings.current(), processes=ProcessTable(), now=timezone.now()
-    )
+    details = read_job(job_id, config=settings.current(), processes=Processes(), now=timezone.now())
     return page(
         request, "review/job.html", lambda: _job_context(request, details), document=details
     )

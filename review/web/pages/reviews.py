@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from review import settings
-from review.acceptance.decide import DecisionRequest, set_decision
+from review.acceptance.decide import set_decision
 from review.errors import UsageRefused
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
@@ -92,13 +92,15 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise NoDecision("choose pass, warn or fail")
-    wanted = DecisionRequest(
-        review_pair_id=pair_id,
-        decision=Decision(word),
-        reason=required(request, "reason"),
+    reason = required(request, "reason")
+    answer = set_decision(
+        pair_id,
+        Decision(word),
+        reason=reason,
         actor=actor(request),
+        config=settings.current(),
+        now=timezone.now(),
     )
-    answer = set_decision(wanted, config=settings.current(), now=timezone.now())
     place = reverse("review", args=[pair_id])
     if not answer.accepted:
         messages.warning(
@@ -109,7 +111,7 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
         return after_post(request, place)
     focus = "" if request.POST.get(NEXT) else "decision"
     if following := read_number(request.GET.get("following", "")):
-        request.session[LAST_REASON] = wanted.reason
+        request.session[LAST_REASON] = reason
         focus = f"look-{following}"
     told = f"Decided: {answer.gate_id} is {word} for {answer.note_path}."
     return after_post(request, place, message=told, focus=focus)

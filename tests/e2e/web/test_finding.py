@@ -184,7 +184,7 @@ class TestWay:
         page = web.get(url)
 
         (group,) = [g for g in page.context["notes"] if g.note_path == "kb/notes/b.md"]
-        assert url.endswith(f"#{group.rows[0].row_id}")
+        assert url.endswith(f"#{group.rows[0].line.row_id}")
 
     def test_of_one_that_is_not_in_the_list_goes_on_behind_its_place(self, web, marks):
         decide(marks[1], "rejected")

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from review.models import FileSnapshot, Finding
-from review.queue.triage import DispositionRequest, dispose_finding
+from review.protocol.fix_answers import FixAnswer
+from review.queue.triage import dispose_each
 from review.vocabulary import DispositionState
 from tests.builders import (
     NOW,
@@ -46,9 +47,9 @@ the cat
 
 def dispose(root, mark: str, state: DispositionState) -> None:
     """Decide about a finding."""
-    dispose_finding(
-        mark,
-        DispositionRequest(state, "human:ana", "because"),
+    dispose_each(
+        [FixAnswer(mark, state, "because")],
+        actor="human:ana",
         corpus=open_corpus(root),
         config=make_config(root),
         now=NOW + timedelta(hours=2),

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from review.models import CurrentAcceptance, FileSnapshot
-from review.queue.triage import DispositionRequest, dispose_finding
+from review.protocol.fix_answers import FixAnswer
+from review.queue.triage import dispose_each
 from review.vocabulary import DispositionState
 from tests.builders import (
     NOW,
@@ -169,9 +170,9 @@ class TestFindings:
 
     def test_disposed_ones_are_not(self, web, reviewed):
         mark = twin(web, A)["findings"][0]["finding"]["fingerprint"]
-        request = DispositionRequest(DispositionState.REJECTED, "human:ana", "no")
+        answer = FixAnswer(mark, DispositionState.REJECTED, "no")
         corpus, config = open_corpus(reviewed), make_config(reviewed)
-        dispose_finding(mark, request, corpus=corpus, config=config, now=LATER)
+        dispose_each([answer], actor="human:ana", corpus=corpus, config=config, now=LATER)
 
         assert twin(web, A)["findings"] == []
 

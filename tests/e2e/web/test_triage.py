@@ -47,13 +47,13 @@ class TestOne:
 
         last = page.context["notes"][0].rows[1]
         assert last.finding.text == "too long"
-        assert response["Location"] == f"/queue/?{query}#{last.row_id}"
+        assert response["Location"] == f"/queue/?{query}#{last.line.row_id}"
 
     def test_that_was_the_last_leads_to_the_one_before(self, web, marks):
         response = send(web, "/queue/dispose", one=f"fixed {marks[3]} 0")
 
         row = web.get("/queue/").context["notes"][0].rows[2]
-        assert response["Location"].endswith(f"#{row.row_id}")
+        assert response["Location"].endswith(f"#{row.line.row_id}")
 
     def test_says_what_was_done(self, web, marks):
         response = send(web, "/queue/dispose", one=f"rejected {marks[0]} 0")

@@ -44,7 +44,7 @@ class TestUndo:
         response = send(web, "/queue/undo")
 
         row = web.get("/queue/").context["notes"][0].rows[2]
-        assert response["Location"] == f"/queue/#{row.row_id}"
+        assert response["Location"] == f"/queue/#{row.line.row_id}"
 
     def test_brings_the_earlier_word_back_with_its_reason(self, web, marks):
         key = decide(marks[0], "rejected", reason="it is not vague")

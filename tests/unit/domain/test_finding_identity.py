@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from review.domain.finding_identity import (
     KnownFinding,
-    ReportedFinding,
     choose_fingerprints,
 )
 from review.domain.paths import fingerprint
@@ -34,7 +33,7 @@ def known(quote: str, text: str, *, of: str = "") -> KnownFinding:
 
 
 def chosen(quote: str, text: str, *earlier: KnownFinding, note_text: str = NOTE_TEXT) -> str:
-    reported = (ReportedFinding(quote, text),)
+    reported = (KnownFinding("", quote, text),)
     (found,) = choose_fingerprints(**PATHS, note_text=note_text, reported=reported, earlier=earlier)
     return found
 
@@ -187,7 +186,7 @@ class TestChooseFingerprints:
     WIDE = "A claim moves a job from queued to running in one guarded update, and counts the rows"
 
     def values(self, *quotes: str, earlier: list[KnownFinding]) -> tuple[str, ...]:
-        reported = [ReportedFinding(quote, f"finding {quote}") for quote in quotes]
+        reported = [KnownFinding("", quote, f"finding {quote}") for quote in quotes]
         return choose_fingerprints(**PATHS, note_text=NOTE_TEXT, reported=reported, earlier=earlier)
 
     def test_two_findings_do_not_share_an_earlier_fingerprint(self):

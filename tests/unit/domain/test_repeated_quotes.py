@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.domain.finding_identity import KnownFinding, ReportedFinding, choose_fingerprints
+from review.domain.finding_identity import KnownFinding, choose_fingerprints
 from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import locate_findings, quote_lines
 from review.vocabulary import Severity
@@ -35,8 +35,13 @@ class Reviews:
         ]
         lines = locate_findings(text, parsed)
         reported = [
-            ReportedFinding(
-                item.quote, item.text, item.severity, line, quote_lines(text, item.quote)
+            KnownFinding(
+                "",
+                item.quote,
+                item.text,
+                item.severity,
+                line,
+                lines=quote_lines(text, item.quote),
             )
             for item, line in zip(parsed, lines, strict=True)
         ]

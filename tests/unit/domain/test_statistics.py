@@ -11,7 +11,6 @@ import pytest
 from review.domain.statistics import (
     Agreement,
     Proportion,
-    miss_rate_bound,
     pooled_mean,
     shrunk,
 )
@@ -75,7 +74,3 @@ def test_a_small_gate_borrows_from_its_lens():
         shrunk(known, mean=lens, weight=4).learned_by_one
     )
     assert pooled_mean(new) == 0.5
-
-
-def test_rule_of_three():
-    assert (miss_rate_bound(0), miss_rate_bound(2), miss_rate_bound(30)) == (1.0, 1.0, 0.1)

@@ -12,7 +12,7 @@ TEXT = "one\ntwo\n\nA reader finds a note\nby its title, then by its links.\nsix
 def marked(text: str, line: int, quote: str) -> dict[int, str]:
     """Line number to the part of it that is marked."""
     lines = cut_passage(text, line=line, quote=quote)
-    return {item.number: item.marked for item in lines if item.is_quoted}
+    return {item.number: item.marked for item in lines if item.marked}
 
 
 class TestMarks:

@@ -197,6 +197,7 @@ class TestStarter:
         assert settings.pop("workers")
         assert settings.pop("broker_url"), "an example: there is no broker by default"
         assert settings.pop("sweep_max_cost_usd"), "an example: there is no limit by default"
+        assert settings.pop("contracts"), "an example: there are none by default"
         assert settings.pop("anchors"), "an example: by default it follows from the flavour"
         assert settings.pop("site_root"), "an example: there is none by default"
         assert settings == {

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from review.findings.documents import QueueEntryJson, QueueFindingJson
+from review.knowledge_base import NoteText
 from review.protocol.prompt import PromptGate, framed
 from review.queue.fix_prompt import render_fix_prompt
 
@@ -39,13 +40,8 @@ WHOLE = replace(ENTRY, gate_id="prose/y", decision="fail", findings=[], rational
 
 
 def render(*entries, note_text=NOTE_TEXT):
-    return render_fix_prompt(
-        entries or [ENTRY],
-        GATES,
-        note_path="kb/notes/a.md",
-        note_text=note_text,
-        note_sha256="a" * 64,
-    )
+    note = NoteText("kb/notes/a.md", "", note_text.encode(), note_text, "a" * 64)
+    return render_fix_prompt(entries or [ENTRY], GATES, note)
 
 
 def with_findings(*findings):

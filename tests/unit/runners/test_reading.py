@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.runners.cli.error_texts import clean, failure_of
+from review.runners.cli.error_texts import clean, error_in_answer, failure_of, saw_no_request
 from review.runners.cli.json_output import count, look, money, objects_in
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account
-from review.runners.spec import Access, Dialect, Reading, RunnerSpec
+from review.runners.registry import Access, Dialect, RunnerSpec
 from review.runners.verify import holds_review
+from review.settings.file import RunnerSettings
 from review.vocabulary import FailureCode
 
-FIELDS = Reading({"answer": "a.b", "error": "e", "model": "m", "cost_usd": "c"}, {"type": "t"})
+FIELDS = {"answer": "a.b", "error": "e", "model": "m", "cost_usd": "c"}
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 KEYS = st.sampled_from(
     ["type", "subtype", "result", "is_error", "errors", "usage", "modelUsage", "item", "text", "error", "message", "response", "stats", "models", "tokens", "tools", "byName", "permission_denials", "tool_input", "a", "b", "e", "m", "c", "prompt", "candidates"]
@@ -31,7 +32,9 @@ DOCUMENTS = st.recursive(
 
 def printed(lines: bytes) -> Run:
     """A run that printed the lines to stdout, and to stderr."""
-    spec = RunnerSpec("r", Dialect.JSON, reading=FIELDS)
+    spec = RunnerSpec(
+        "r", Dialect.JSON, settings=RunnerSettings("json", fields=FIELDS, where={"type": "t"})
+    )
     return Run(spec, Access.READ, stdout=lines, stderr=lines)
 
 
@@ -218,3 +221,22 @@ class TestReview:
     )
     def test_is_told_by_a_line_that_opens_a_block(self, text, is_one):
         assert holds_review(text) is is_one
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I don't see a request in your message.",
+        "Ich sehe leider keine Anfrage in deiner Nachricht.",
+        "Hallo! Wie kann ich Ihnen helfen?",
+    ],
+)
+def test_an_answer_to_nothing_is_known_in_german_too(answer):
+    assert saw_no_request(answer)
+
+
+def test_a_quota_is_known_in_german_too():
+    failure = error_in_answer("Ihr Kontingent ist erschöpft.")
+
+    assert failure is not None
+    assert failure.exhausted

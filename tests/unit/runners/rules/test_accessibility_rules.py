@@ -41,14 +41,17 @@ class TestImagesWithoutAltText:
 
 class TestBoldAsHeading:
     @pytest.mark.parametrize("below", ["The job fails.", "- one\n- two"])
-    def test_warns(self, below):
-        assert lines_of("bold-as-heading", f"# A\n\n**When the disk is full**\n\n{below}\n") == [3]
+    @pytest.mark.parametrize("bold", ["When the disk is full", "Costs of a job"])
+    def test_warns(self, bold, below):
+        assert lines_of("bold-as-heading", f"# A\n\n**{bold}**\n\n{below}\n") == [3]
 
     @pytest.mark.parametrize(
         "text",
         [
             pytest.param("**Never do this.**\n\nText.", id="a-sentence"),
             pytest.param("**Label:**\n\n- a", id="a-label"),
+            pytest.param("**All 3 are Git objects**\n\nText.", id="a-clause"),
+            pytest.param("**Das geht nicht ohne Strom**\n\nText.", id="a-german-clause"),
             pytest.param("**States of a job**\n\n| a | b |\n| - | - |", id="caption-of-a-table"),
             pytest.param("**Listing 1**\n\n```\nx\n```", id="caption-of-code"),
             pytest.param("**Bold** and more\n\nText.", id="part-of-a-line"),

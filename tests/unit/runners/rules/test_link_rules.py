@@ -81,6 +81,7 @@ class TestBareUrls:
             "It is <code>https://spec.org/<b>8080</b>/x</code>.",
             "Clone https://spec.org/team/tool.git first.",
             "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
+            "Readers of www.spec.org, and of www.gov.uk too.",
         ],
     )
     def test_passes(self, text):
@@ -161,6 +162,28 @@ class TestBrokenAnchors:
     )
     def test_finds_what_answers(self, anchor, below):
         assert lines_of("broken-anchors", f"See [x](#{anchor}).\n\n{below}\n") == []
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("See [x](#y).\n", id="no-title"),
+            pytest.param("# A\n\n[a](#b), [c](#d), [e](#f), [A](#a).\n", id="most-are-broken"),
+        ],
+    )
+    def test_only_remarks_where_the_note_may_be_a_piece(self, text):
+        review = review_of("broken-anchors", text)
+
+        assert {found.severity for found in review.findings} == {Severity.INFO}
+
+    def test_passes_over_labels_of_other_notes(self):
+        assert lines_of("broken-anchors", "# A\n\nSee [](#gone) and [it](#Class.name).\n") == []
+
+    def test_a_short_code_that_closes_itself_hides_no_heading(self):
+        text = (
+            "# A\n\n[x](#more)\n\n{{< code-toggle file=a />}}\n\n## More\n\n{{< /code-toggle >}}\n"
+        )
+
+        assert lines_of("broken-anchors", text, flavour="hugo") == []
 
     def test_leaves_code_and_other_files_alone(self):
         assert lines_of("broken-anchors", "`[x](#y)` and [x](b.md#y)\n") == []

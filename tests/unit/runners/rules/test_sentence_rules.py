@@ -37,6 +37,9 @@ class TestOverlongSentences:
             pytest.param("これは短い文です。" * 40, id="japanese"),
             pytest.param(f"$$\n{LONG}\n$$\n", id="formula"),
             pytest.param("Is it " + "so? Was it " * 20 + "so?\n", id="questions"),
+            pytest.param("It takes about 350 ms. " * 12 + "\n", id="units"),
+            pytest.param("They live in the U.S. " * 12 + "\n", id="abbreviations-that-end"),
+            pytest.param("It ends.&nbsp;Then it goes on. " * 12 + "\n", id="entities"),
         ],
     )
     def test_passes(self, text):
@@ -72,6 +75,7 @@ class TestRepeatedWords:
             pytest.param("[the](a.md) the", id="link"),
             pytest.param("nous nous trompons", id="french"),
             pytest.param("der Hund, der der Katze folgt", id="german"),
+            pytest.param("I get by by writing.", id="phrasal-verb"),
         ],
     )
     def test_passes(self, text):
