@@ -24,12 +24,13 @@ _HTML_HEADING = re.compile(r"<h[1-6]\b[^<>]*>(.*?)</h[1-6]>", re.IGNORECASE | re
 _INCLUDES = re.compile(
     r"\{\{[<%]-?\s*[\w/.-]*(?:include|readfile|partial|transclude|snippet|render)"
     r"|\{%-?\s*include|--8<--|^\s*<[A-Z]\w*[^<>]*/>|\{\{\s*(?:include|\w+:)|^!\[\[[^.\]]+\]\]"
+    r"|^\s*===[!+]? \""  # tabs, of which a site makes anchors
     r"|^\s*[`~:]{3,}\s*\{[\w:-]+\}|(?<!!)\[\]\(#"  # MyST, whose labels are of any note
 )
 _DENDRON_RANGE = re.compile(r",-?\d+$")
 _TAG = re.compile(r"<[^<>]*>")
 _GENERATED = re.compile(
-    r"(?:_?top|markdown-toc|__[\w-]+|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*)"
+    r"(?:_?top|markdown-toc|__[\w-]+|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*|\+.*|\^(?:begin|end))"
 )
 _COUNTER = re.compile(r"[-_]\d+$")
 _LEADING_NUMBER = re.compile(r"^\d+")

@@ -135,10 +135,10 @@ def _add_inline_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
 def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
     rules = markdown.block.ruler
     for opener in flavour.hides & (_CLOSERS.keys() - _SLOTS):
-        rule = _block_rule(opener, _CLOSERS[opener], f"{COMMENT}_block")
+        rule = _block_rule(opener, re.escape(_CLOSERS[opener]), f"{COMMENT}_block")
         rules.before("fence", f"hidden {opener}", rule, _ALWAYS_ENDS)
     if flavour.math:
-        rules.before("fence", "math", _block_rule("$$", "$$", f"{MATH}_block"), _ALWAYS_ENDS)
+        rules.before("fence", "math", _block_rule("$$", r"\$\$", f"{MATH}_block"), _ALWAYS_ENDS)
     if "import" in flavour.hides:
         rules.before("fence", "module", _line_rule(_MODULE_LINE))
     rules.before("fence", "marker", _line_rule(_MARKER_LINE), _ALWAYS_ENDS)
@@ -251,7 +251,7 @@ def _shortcode(state: StateBlock, start_line: int, end_line: int, silent: bool) 
     found = _CODE_SHORTCODE.match(state.src, _begin(state, start_line))
     if found is None:
         return False
-    closer = ("end" if found[1] else "/") + found[2]
+    closer = ("end" if found[1] else r"/\s*") + found[2]
     return _block_rule(found[0], closer, "code_block")(state, start_line, end_line, silent)
 
 
@@ -260,21 +260,21 @@ def _begin(state: StateBlock, line: int) -> int:
 
 
 def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:
-    """Make a token of the lines from `opener` to `closer`.
+    """Make a token of the lines from `opener` to what the expression `closer` finds.
 
     There is none if text follows it in the first line, or no line has it.
     """
+    closing = re.compile(closer)
 
     def rule(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
         begin = _begin(state, start_line)
         if state.is_code_block(start_line) or not state.src.startswith(opener, begin):
             return False
-        at = state.src.find(closer, begin + len(opener))
-        line = bisect_left(state.eMarks, at + 1, start_line, end_line)
-        if at < 0 or line == end_line:
+        closed = closing.search(state.src, begin + len(opener))
+        line = bisect_left(state.eMarks, closed.end(), start_line, end_line) if closed else end_line
+        if closed is None or line == end_line:
             return False
-        rest = state.src[at + len(closer) : state.eMarks[line]]
-        if line == start_line and rest.strip():
+        if line == start_line and state.src[closed.end() : state.eMarks[line]].strip():
             return False
         if not silent:
             content = state.getLines(start_line, line + 1, state.blkIndent, True)

@@ -179,9 +179,7 @@ class TestBrokenAnchors:
         assert lines_of("broken-anchors", "# A\n\nSee [](#gone) and [it](#Class.name).\n") == []
 
     def test_a_short_code_that_closes_itself_hides_no_heading(self):
-        text = (
-            "# A\n\n[x](#more)\n\n{{< code-toggle file=a />}}\n\n## More\n\n{{< /code-toggle >}}\n"
-        )
+        text = "# A\n\n[x](#more)\n\n{{< code-toggle file=a />}}\n\n{{< code >}}\nx\n{{</ code >}}\n\n## More\n"
 
         assert lines_of("broken-anchors", text, flavour="hugo") == []
 
