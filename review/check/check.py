@@ -160,7 +160,6 @@ class _Check:
         return Lock(lock.gates, {**moved, **lock.notes})
 
     def judge(self, note: NoteText, gates: Sequence[Gate]) -> Iterator[_Row]:
-        """Judge a note as it is now."""
         given = rule_input(note.text, note_path=note.path, linker=self.corpus.linker)
         for gate in gates:
             if gate.rule not in RULES:

@@ -17,12 +17,7 @@ from review.jobs.pages_documents import JobEventJson
 from review.models import JobEvent, ReviewJob, ReviewPair, batched
 from review.models.jobs import ReviewJobQuerySet
 from review.runners.outcome import MODEL_ANSWERED
-from review.vocabulary import (
-    FailureCode,
-    JobStatus,
-    NotAccepted,
-    PairStatus,
-)
+from review.vocabulary import FailureCode, JobStatus, NotAccepted, PairStatus
 
 _JOBS_AT_ONCE = 200
 _COLUMNS = ("job_id", "pk", "ordinal", "note__path", "gate__path", "status", "decision")

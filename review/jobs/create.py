@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
+from operator import attrgetter
 
 from review.documents.problems import problem_json
 from review.domain.applicability import applies
@@ -100,14 +101,10 @@ def create_jobs(
             estimated_prompt_tokens=sum(job.estimated_prompt_tokens for job in jobs),
         ),
         jobs=jobs,
-        skipped=sorted(
-            creation.skipped, key=lambda item: (item.note_path, item.gate_id, item.reason)
-        ),
+        skipped=sorted(creation.skipped, key=attrgetter("note_path", "gate_id", "reason")),
         problems=[
             problem_json(item)
-            for item in sorted(
-                creation.problems, key=lambda item: (item.path, item.code, item.message)
-            )
+            for item in sorted(creation.problems, key=attrgetter("path", "code", "message"))
         ],
     )
 

@@ -31,6 +31,7 @@ from review.models import (
 )
 from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.sentinels import token_is_free
+from review.selection.freshness import in_flight
 from review.settings.config import Config
 from review.vocabulary import JobPurpose, JobStatus, PairStatus
 
@@ -113,7 +114,8 @@ class JobFactory:
                     created_at=self._now,
                     replaces_id=replaces,
                 )
-                jobs.append((job, _pair_rows(job, group.items, keys), prompt))
+                rows = [_pair_row(job, at, pair, keys) for at, pair in enumerate(group.items, 1)]
+                jobs.append((job, rows, prompt))
             self._store(jobs)
         return [job.pk for job, _pairs, _prompt in jobs], list(skipped.values())
 
@@ -121,22 +123,21 @@ class JobFactory:
         self, pairs: Sequence[DraftPair], omit: Collection[str], keys: _Keys
     ) -> dict[tuple[str, str], SkippedJson]:
         """Return the pairs that are left out, each with the reason."""
-        note_ids = {keys[pair.note_path, pair.note.sha256].path_id for pair in pairs}
-        queued = _open_jobs(note_ids, self.model_partition) if ALREADY_QUEUED in omit else {}
+        queued: dict[tuple[str, str], int] = {}
+        if ALREADY_QUEUED in omit:
+            queued = in_flight(self.model_partition, note_paths={pair.note_path for pair in pairs})
         # After the look at open jobs: one that closed in between is accepted by now.
         accepted = CurrentAcceptance.objects.filter(
-            model_partition__name=self.model_partition, note_id__in=note_ids
+            model_partition__name=self.model_partition,
+            note_id__in={keys[pair.note_path, pair.note.sha256].path_id for pair in pairs},
         )
         snapshots = ("note_snapshot_id", "gate_snapshot_id")
         fresh = set(accepted.values_list(*snapshots)) if FRESH in omit else set()
         omitted = {}
         for pair in pairs:
-            note, gate = (
-                keys[pair.note_path, pair.note.sha256],
-                keys[pair.gate_path, pair.gate.sha256],
-            )
-            job_id = queued.get((note.path_id, gate.path_id))
-            if job_id is not None or (note.pk, gate.pk) in fresh:
+            job_id = queued.get(_key(pair))
+            texts = tuple(keys[side.path, side.sha256].pk for side in (pair.note, pair.gate))
+            if job_id is not None or texts in fresh:
                 reason = FRESH if job_id is None else ALREADY_QUEUED
                 omitted[_key(pair)] = SkippedJson(pair.note_path, pair.gate_id, reason, job_id)
         return omitted
@@ -169,33 +170,17 @@ def _key(pair: DraftPair) -> tuple[str, str]:
     return pair.note_path, pair.gate_path
 
 
-def _open_jobs(note_ids: Collection[int], model_partition: str) -> dict[tuple[int, int], int]:
-    """Return note and gate of the pairs of these notes in open jobs, with the oldest such job.
-
-    By the notes first: a join from the open jobs takes longer the more are queued.
-    """
-    pending = ReviewPair.objects.filter(note_id__in=note_ids, status=PairStatus.PENDING)
-    rows = list(pending.order_by("-job_id").values_list("note_id", "gate_id", "job_id"))
-    jobs = ReviewJob.objects.open().of_partition(model_partition)
-    open_ids = set(jobs.filter(pk__in={row[2] for row in rows}).values_list("pk", flat=True))
-    return {(note, gate): job_id for note, gate, job_id in rows if job_id in open_ids}
-
-
-def _pair_rows(job: ReviewJob, pairs: Sequence[DraftPair], keys: _Keys) -> list[ReviewPair]:
-    rows = []
-    for ordinal, pair in enumerate(pairs, 1):
-        note, gate = keys[pair.note_path, pair.note.sha256], keys[pair.gate_path, pair.gate.sha256]
-        row = ReviewPair(
-            job=job,
-            ordinal=ordinal,
-            note=note.path,
-            gate=gate.path,
-            note_snapshot=note,
-            gate_snapshot=gate,
-            status=PairStatus.PENDING,
-        )
-        rows.append(row)
-    return rows
+def _pair_row(job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
+    note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
+    return ReviewPair(
+        job=job,
+        ordinal=ordinal,
+        note=note.path,
+        gate=gate.path,
+        note_snapshot=note,
+        gate_snapshot=gate,
+        status=PairStatus.PENDING,
+    )
 
 
 def _draw_token(pairs: Sequence[DraftPair]) -> str:

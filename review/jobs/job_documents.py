@@ -172,7 +172,7 @@ class IngestedJobJson(Document, kw_only=True):
     problems: list[str]
 
 
-class RefusalJson(Document, kw_only=True):
+class RefusalJson(Document):
     """One item of a batch that was refused while the others went on."""
 
     review_job_id: int
@@ -182,8 +182,7 @@ class RefusalJson(Document, kw_only=True):
 
     @classmethod
     def of(cls, job_id: int, error: ReviewError) -> RefusalJson:
-        exit_code = int(error.exit_code)
-        return cls(review_job_id=job_id, code=error.code, message=error.message, exit=exit_code)
+        return cls(job_id, error.code, error.message, int(error.exit_code))
 
 
 class IngestedJson(Document, kw_only=True):

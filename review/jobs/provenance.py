@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, Literal
 
 from review.domain.model_partition import (
@@ -73,8 +73,9 @@ def validate_provenance(
         any_effort = config.accepts_any_effort(partition) and effort_part(partition) is None
         matches = made == partition or (any_effort and model_part(made) == partition)
     if not matches:
+        said = f"model {model!r}" + ("" if effort is None else f" with effort {effort!r}")
         raise PartitionMismatch(
-            f"the job is for partition {partition!r}, and {_said(model, effort)} makes {made!r}",
+            f"the job is for partition {partition!r}, and {said} makes {made!r}",
             hint=_hint(partition, made),
         )
     return "model" if effort_unknown else "full"
@@ -144,8 +145,8 @@ def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
     stats = telemetry.get("stats")
     accounts = [telemetry.get(name) for name in _ACCOUNT_KEYS]
     accounts.append(stats.get("models") if isinstance(stats, Mapping) else None)
-    names = chain(_names(telemetry.get("model")), *map(_names_of_accounts, accounts))
-    return tuple(dict.fromkeys(names))
+    places = [_names(telemetry.get("model")), *(_names(it, by_name=True) for it in accounts)]
+    return tuple(dict.fromkeys(chain(*places)))
 
 
 def names_no_model(telemetry: Mapping[str, Any]) -> bool:
@@ -154,29 +155,24 @@ def names_no_model(telemetry: Mapping[str, Any]) -> bool:
     return said and not telemetry_models(telemetry)
 
 
-def _names(place: object, depth: int = 0) -> Iterator[str]:
+def _names(place: object, *, by_name: bool = False, depth: int = 0) -> list[str]:
     """The models in a name, in a model's description, or in a list of these.
 
     What describes a model without its name (its provider, its temperature) names none.
+
+    :param by_name: it may be accounts by name, which hold no text.
     """
-    if isinstance(place, str) and place.strip():
-        yield place
-    elif isinstance(place, Mapping | list) and depth < _DEEPEST:
-        parts = place if isinstance(place, list) else [place.get(key) for key in _NAME_KEYS]
-        found = (name for part in parts for name in _names(part, depth + 1))
-        yield from found if isinstance(place, list) else islice(found, 1)
-
-
-def _names_of_accounts(place: object) -> Iterator[str]:
-    """Yield `_names`; else the keys, if none of their values is text."""
-    names = list(_names(place))
-    if (
-        not names
-        and isinstance(place, Mapping)
-        and not any(isinstance(value, str) for value in place.values())
-    ):
-        names = [name for name in place if name.strip()]
-    yield from names
+    if isinstance(place, str):
+        return [place] if place.strip() else []
+    if not isinstance(place, Mapping | list) or depth == _DEEPEST:
+        return []
+    parts = place if isinstance(place, list) else [place.get(key) for key in _NAME_KEYS]
+    names = [name for part in parts for name in _names(part, depth=depth + 1)]
+    if isinstance(place, list):
+        return names
+    if by_name and not names and not any(isinstance(value, str) for value in place.values()):
+        return [name for name in place if name.strip()]
+    return names[:1]
 
 
 def _agrees(partition: str, model: str, config: Config) -> bool:
@@ -187,10 +183,6 @@ def _agrees(partition: str, model: str, config: Config) -> bool:
     efforts = {effort_part(made), effort_part(partition)} - {None}
     same_effort = len(efforts) < 2 or config.accepts_any_effort(partition)
     return model_part(made) == model_part(partition) and same_effort
-
-
-def _said(model: str, effort: str | None) -> str:
-    return f"model {model!r}" if effort is None else f"model {model!r} with effort {effort!r}"
 
 
 def _hint(partition: str, made: str) -> str:

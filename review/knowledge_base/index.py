@@ -82,7 +82,6 @@ class FileIndex:
             self._changed = True
 
     def kind_number(self, kind: NoteKind) -> int:
-        """Number a kind, a new one at the end."""
         number = self._kind_numbers.setdefault(kind, len(self.kinds))
         if number == len(self.kinds):
             self.kinds.append(kind)

@@ -74,7 +74,6 @@ class RepositoryFiles(Collection[str]):
         return isinstance(path, str) and self._is_there(path)
 
     def __iter__(self) -> Iterator[str]:
-        """Walk the knowledge base, sorted by path."""
         return iter(self._paths)
 
     def __len__(self) -> int:
@@ -165,7 +164,6 @@ class Linker:
         return extract_links(text, self.flavour)
 
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
-        """Return which file a target means in a note."""
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def text_of(self, path: str) -> str | None:
@@ -178,7 +176,6 @@ class Linker:
             return None
 
     def prompt_note(self, path: str, text: str) -> PromptNote:
-        """Return a note as a prompt holds it."""
         shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)
         return PromptNote(path, shown, self.table(path, shown))
 

@@ -77,7 +77,6 @@ class Scope:
         self.gates_of_kind = cache(self._find_gates)
 
     def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
-        """Return the gates of the scope that apply to the note."""
         return self.gates_of_kind(note.kind)
 
     def acceptances(self) -> QuerySet[CurrentAcceptance]:
@@ -101,7 +100,6 @@ class Scope:
 
     @cached_property
     def gate_paths(self) -> dict[int, str]:
-        """Path key of each gate to its path."""
         ids = self.path_ids
         return {ids[gate.path]: gate.path for gate in self.gates if gate.path in ids}
 
@@ -280,7 +278,6 @@ class ChangeReader:
         self._after = lru_cache(maxsize=64)(self._regions_now)
 
     def load(self, snapshot_ids: Iterable[int]) -> None:
-        """Read the texts that the next changes are measured since."""
         wanted = set(snapshot_ids)
         rows = (
             FileSnapshot.objects.filter(pk__in=wanted).values_list("pk", "text") if wanted else ()

@@ -202,11 +202,8 @@ def _refuse_among_notes(config: Config) -> None:
 
     :raises EnvironmentRefused: it holds, is, or lies in a folder of notes or gates.
     """
-    place, reports = (
-        Path(os.path.realpath(folder))
-        for folder in (config.artifacts, config.root / REPORTS_FOLDER)
-    )
-    if place.is_relative_to(reports):
+    place = Path(os.path.realpath(config.artifacts))
+    if place.is_relative_to(os.path.realpath(config.root / REPORTS_FOLDER)):
         return
     for name in ("kb", config.gates_folder, *config.note_roots):
         folder = Path(os.path.realpath(config.root / name))

@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import review
@@ -31,7 +30,6 @@ _MARKERS = (
     ("zola.toml", "zola"),
     ("_config.yml", "jekyll"),
 )
-_MAX_SETTINGS = 100_000
 _PACKAGE = Path(review.__file__).parent
 
 
@@ -61,22 +59,6 @@ class InitJson(Document, kw_only=True):
     flavour: str
 
 
-@dataclass(frozen=True)
-class _Item:
-    target: str
-    source: Path
-    flavour: str = COMMONMARK.name
-
-    @property
-    def content(self) -> bytes:
-        """The bytes to copy; the settings name the flavour that the notes seem to have."""
-        content = self.source.read_bytes()
-        if self.target != SETTINGS or self.flavour == COMMONMARK.name:
-            return content
-        unset = f'# flavour = "{COMMONMARK.name}"'.encode()
-        return content.replace(unset, f'flavour = "{self.flavour}"'.encode())
-
-
 def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     """Copy what is missing of the starter set, and make the folder of the notes.
 
@@ -90,14 +72,18 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     :raises ArtifactNotWritten: the system refused.
     """
     flavour = guess_flavour(into)
-    items = [replace(item, flavour=flavour) for item in _items()]
+    starter = dict(_starter())
     if mcp:
-        items.append(_Item(MCP_SETTINGS, _source("mcp.json")))
-    items.sort(key=lambda item: item.target)
-    for folder in {*(Path(item.target).parent for item in items), Path(NOTES_FOLDER)}:
+        starter[MCP_SETTINGS] = _source("mcp.json").read_bytes()
+    if flavour != COMMONMARK.name:
+        unset = f'# flavour = "{COMMONMARK.name}"'.encode()
+        starter[SETTINGS] = starter[SETTINGS].replace(unset, f'flavour = "{flavour}"'.encode())
+    for folder in {*(Path(target).parent for target in starter), Path(NOTES_FOLDER)}:
         _refuse_taken(into, folder)
-    kept = [item for item in items if not _place(item, into, dry_run=dry_run)]
-    created = [item.target for item in items if item not in kept]
+    kept = [target for target in sorted(starter) if os.path.lexists(into / target)]
+    created = sorted(starter.keys() - kept)
+    for target in () if dry_run else created:
+        _create(into, target, starter[target])
     if not (into / NOTES_FOLDER).is_dir():
         created.append(f"{NOTES_FOLDER}/")
         if not dry_run:
@@ -109,8 +95,8 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
         into=str(into),
         dry_run=dry_run,
         created=sorted(created),
-        kept=[item.target for item in kept],
-        differing=[item.target for item in kept if _differs(item, into)],
+        kept=kept,
+        differing=[target for target in kept if _differs(into / target, starter[target])],
         next=f"commonplace review_init --into {where}" if dry_run else sweep,
         flavour=flavour,
     )
@@ -132,11 +118,12 @@ def guess_flavour(root: Path) -> str:
                 return flavour
         site = folder / "config.toml"
         if site.is_file():
-            return "zola" if b"base_url" in site.read_bytes()[:_MAX_SETTINGS] else "hugo"
+            return "zola" if b"base_url" in site.read_bytes() else "hugo"
     return COMMONMARK.name
 
 
-def _items() -> Iterator[_Item]:
+def _starter() -> Iterator[tuple[str, bytes]]:
+    """Yield the place of every file of the starter set, and what it holds."""
     import tomllib
 
     manifest = _PACKAGE / "starter" / MANIFEST_NAME
@@ -147,16 +134,14 @@ def _items() -> Iterator[_Item]:
             f"this installation has no starter set: {error.filename}", hint="install it again"
         ) from error
     for entry in entries:
-        source = _source(entry["from"])
+        source, left_out = _source(entry["from"]), entry.get("without", ())
         if source.is_file():
-            yield _Item(entry["to"], source)
-            continue
+            yield entry["to"], source.read_bytes()
         for file in source.rglob("*"):
             below = file.relative_to(source)
-            if below.as_posix() in entry.get("without", ()):
-                continue
-            if file.is_file() and not any(part.startswith((".", "__")) for part in below.parts):
-                yield _Item(f"{entry['to']}/{below.as_posix()}", file)
+            is_hidden = any(part.startswith((".", "__")) for part in below.parts)
+            if file.is_file() and not is_hidden and below.as_posix() not in left_out:
+                yield f"{entry['to']}/{below.as_posix()}", file.read_bytes()
 
 
 def _source(name: str) -> Path:
@@ -179,26 +164,18 @@ def _refuse_taken(into: Path, below: Path) -> None:
             raise PlaceTaken(f"{folder} leads out of {into}; nothing is written there")
 
 
-def _place(item: _Item, into: Path, *, dry_run: bool) -> bool:
-    path = into / item.target
-    if os.path.lexists(path):
-        return False
-    if dry_run:
-        return True
+def _create(into: Path, target: str, content: bytes) -> None:
+    path = into / target
     with refusing_to(f"write {path}"):
         if path.is_relative_to(into / REPORTS_FOLDER):
             make_private(into / REPORTS_FOLDER)
         path.parent.mkdir(parents=True, exist_ok=True)
-        create_file(path, [item.content], mode=NEW_FILE_MODE)
-    return True
+        create_file(path, [content], mode=NEW_FILE_MODE)
 
 
-def _differs(item: _Item, into: Path) -> bool:
-    path = into / item.target
+def _differs(path: Path, content: bytes) -> bool:
     try:
-        # By their sizes first: in the place of a file there may be a device that never ends.
-        if not path.is_file() or path.stat().st_size != len(item.content):
-            return True
-        return path.read_bytes() != item.content
+        # In the place of a file there may be a device that never ends.
+        return not path.is_file() or path.read_bytes() != content
     except OSError:
         return True

@@ -1,5 +1,8 @@
 """Advance acceptances to today's text, with the review they rest on and its decision. Pairs of one
 note are acked all together or not at all; of a selection, each that still has the hashes it lists.
+
+    commonplace ack_gate_review --model claude-opus-4-6 --expect-note-sha SHA kb/notes/a.md prose/x
+    commonplace review_target_selector prose/x --reason gate-changed --model M --json | commonplace ack_gate_review --input -
 """
 
 from __future__ import annotations
@@ -14,10 +17,6 @@ from review.management.kit.command import ReviewCommand, request_of
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace ack_gate_review --model claude-opus-4-6 --expect-note-sha SHA kb/notes/a.md prose/x",
-        "commonplace review_target_selector prose/x --reason gate-changed --model M --json | commonplace ack_gate_review --input -",
-    )
     exit_codes = {
         ExitCode.CONFLICT: "no review to carry, the gate changed too, or a text was edited meanwhile (named)",
         ExitCode.INPUT_REJECTED: "no such note or gate, or the input is no selection; nothing written",

@@ -1,6 +1,9 @@
 """Ack pairs whose note changed in nothing that the gate watches, or by no more than it tolerates;
 the gate itself is unchanged. The change is measured from the text that was reviewed, not from the
 last ack. Pairs that a person accepted without a review are listed, and left as they are.
+
+    commonplace ack_trivial_changes --model claude-opus-4-6 --all-gates --dry-run
+    commonplace ack_trivial_changes --model claude-opus-4-6 prose --note kb/notes
 """
 
 from __future__ import annotations
@@ -12,14 +15,10 @@ from review.errors import ExitCode
 from review.management.kit.arguments import ACTOR, SCOPE, option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.scope_options import selection_request
-from review.management.output.selection import left_out_lines, problem_lines
+from review.management.output.lines import left_out_lines, problem_lines
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace ack_trivial_changes --model claude-opus-4-6 --all-gates --dry-run",
-        "commonplace ack_trivial_changes --model claude-opus-4-6 prose --note kb/notes",
-    )
     exit_codes = {
         ExitCode.CONFLICT: "a text or review moved meanwhile: that pair was refused by name",
         ExitCode.INPUT_REJECTED: "an unknown gate or note; near matches are named",

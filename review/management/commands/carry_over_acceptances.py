@@ -2,6 +2,10 @@
 the text is the same byte for byte, with what was decided about findings. What was carried from a
 path that is gone is no orphan any more. With --retire: take what is accepted for files that are
 gone for good out of the queue and the orphans.
+
+    commonplace carry_over_acceptances kb/notes/a.md kb/notes/archive/a.md --dry-run
+    commonplace carry_over_acceptances kb/instructions/review-gates/prose kb/instructions/review-gates/style
+    commonplace carry_over_acceptances --retire kb/notes/deleted.md --reason 'merged into b.md'
 """
 
 from __future__ import annotations
@@ -17,11 +21,6 @@ from review.management.kit.command import ReviewCommand, request_of
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace carry_over_acceptances kb/notes/a.md kb/notes/archive/a.md --dry-run",
-        "commonplace carry_over_acceptances kb/instructions/review-gates/prose kb/instructions/review-gates/style",
-        "commonplace carry_over_acceptances --retire kb/notes/deleted.md --reason 'merged into b.md'",
-    )
     exit_codes = {
         ExitCode.CONFLICT: "an acceptance was refused (named; the others were carried), or none could be carried",
         ExitCode.INPUT_REJECTED: "nothing is accepted at the old path, or a path is none",

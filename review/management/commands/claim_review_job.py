@@ -1,5 +1,8 @@
 """Take a queued review job, or the oldest ones, for a worker: queued becomes running. Of several
 claims of one job exactly one succeeds.
+
+    commonplace claim_review_job --next --runner claude-code --runner-model claude-opus-4-6 --json
+    commonplace claim_review_job --review-job-id 7 --runner my-harness
 """
 
 from __future__ import annotations
@@ -15,10 +18,6 @@ from review.vocabulary import JobPurpose
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace claim_review_job --next --runner claude-code --runner-model claude-opus-4-6 --json",
-        "commonplace claim_review_job --review-job-id 7 --runner my-harness",
-    )
     exit_codes = {
         ExitCode.NOTHING_TO_DO: "--next found no queued job",
         ExitCode.CONFLICT: "the job is not queued (the message says who has it), or the model makes another partition",

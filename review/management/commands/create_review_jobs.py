@@ -1,5 +1,8 @@
 """Make queued review jobs, each with its prompt, for the targets of a selection. A target that
 cannot be requested is skipped with a reason; one that makes no sense rejects all.
+
+    commonplace review_target_selector prose --model claude-opus-4-6 --json | commonplace create_review_jobs --input - --grouping note --json
+    commonplace create_review_jobs --input selection.json --grouping gate --batch-size 4 --dry-run
 """
 
 from __future__ import annotations
@@ -20,10 +23,6 @@ from review.vocabulary import Grouping
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace review_target_selector prose --model claude-opus-4-6 --json | commonplace create_review_jobs --input - --grouping note --json",
-        "commonplace create_review_jobs --input selection.json --grouping gate --batch-size 4 --dry-run",
-    )
     exit_codes = {
         ExitCode.FAILED: "the system refused to write a job's files",
         ExitCode.CONFLICT: "a job folder belongs to another store",

@@ -1,5 +1,8 @@
 """Record what was decided about a finding: fixed (it opens again when a review reports it again),
 rejected (for good), deferred (until the note changes), or open.
+
+    commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'
+    commonplace dispose_finding - --actor agent:claude-code < answer.txt
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand
+from review.management.output.lines import one_line
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
 from review.queue.triage import dispose_each
@@ -17,10 +21,6 @@ from review.vocabulary import DispositionState
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace dispose_finding 3f2a9c1b7d5e8046 --as rejected --reason 'a setting needs no source'",
-        "commonplace dispose_finding - --actor agent:claude-code < answer.txt",
-    )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown fingerprint, or a line that is no answer"}
     arguments = {
         "fingerprint FINGERPRINT": f"as warn_selector shows it; - reads many from standard input,"
@@ -52,5 +52,5 @@ class Command(ReviewCommand):
 
 def _line(result: DisposedJson) -> str:
     was = f" (was {result.was})" if result.was else ""
-    text = " ".join(result.text.split())
-    return f"{result.disposition}{was}: {result.note_path} {result.gate_id}: {text}"
+    what = f"{result.disposition}{was}: {result.note_path} {result.gate_id}"
+    return f"{what}: {one_line(result.text)}"

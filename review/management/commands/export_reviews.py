@@ -1,6 +1,11 @@
 """Write every current acceptance with its review, from the store alone: a Markdown file for each
 note, gate and partition, one CSV index, or the review lock. Files of an earlier export that belong
 to no acceptance any more are named and left.
+
+    commonplace export_reviews --format markdown
+    commonplace export_reviews --format csv --output -
+    commonplace export_reviews --format markdown --output reviews/ --json
+    commonplace export_reviews --format lock
 """
 
 from __future__ import annotations
@@ -30,12 +35,6 @@ _SHOWN = 20
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace export_reviews --format markdown",
-        "commonplace export_reviews --format csv --output -",
-        "commonplace export_reviews --format markdown --output reviews/ --json",
-        "commonplace export_reviews --format lock",
-    )
     exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
     arguments = {
         "--format": option(

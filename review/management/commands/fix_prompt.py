@@ -1,5 +1,8 @@
 """Give one prompt with every open finding of a note, over all gates: quotes, today's lines, the
 gates' own words and the note. Whoever gets it sets priorities and edits the note.
+
+    commonplace fix_prompt kb/notes/a.md
+    commonplace fix_prompt kb/notes/a.md --output /tmp/fix.md
 """
 
 from __future__ import annotations
@@ -18,10 +21,6 @@ _BEGINNING = b"# Task\n\nYou edit one note"
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace fix_prompt kb/notes/a.md",
-        "commonplace fix_prompt kb/notes/a.md --output /tmp/fix.md",
-    )
     exit_codes = {
         ExitCode.NOTHING_TO_DO: "no finding of the note is open",
         ExitCode.INPUT_REJECTED: "no such note",

@@ -1,4 +1,9 @@
-"""Read the review blocks a worker wrote, store them, and accept what they decide."""
+"""Read the review blocks a worker wrote, store them, and accept what they decide.
+
+commonplace ingest_bundle_output --review-job-id 7 --json
+commonplace ingest_bundle_output --ready --json
+my-model < prompt.md | commonplace ingest_bundle_output --review-job-id 7 --input-file -
+"""
 
 from __future__ import annotations
 
@@ -28,11 +33,6 @@ class BadTelemetry(InputRejected):
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace ingest_bundle_output --review-job-id 7 --json",
-        "commonplace ingest_bundle_output --ready --json",
-        "my-model < prompt.md | commonplace ingest_bundle_output --review-job-id 7 --input-file -",
-    )
     exit_codes = {
         ExitCode.FAILED: "a job ended failed: a pair is missing; complete pairs were kept",
         ExitCode.CONFLICT: "completed or replaced job, or flags that contradict the claim",

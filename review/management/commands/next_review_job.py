@@ -1,5 +1,9 @@
 """Claim the next queued job and print its prompt. With gates or --all-gates, the next of this
 scope: jobs are made of what is stale, a few at a time.
+
+    commonplace next_review_job prose --model claude-opus-4-6 --runner claude-code
+    commonplace next_review_job --all-gates --model opus --runner claude-code --jobs 3
+    commonplace next_review_job --runner my-harness --json
 """
 
 from __future__ import annotations
@@ -13,9 +17,7 @@ from review.jobs.job_documents import TakenJson
 from review.jobs.take import TakeRequest, take_jobs
 from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, harness, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.scope_options import (
-    selection_request,
-)
+from review.management.kit.scope_options import selection_request
 from review.models import Provenance
 from review.vocabulary import Grouping
 
@@ -24,11 +26,6 @@ MAX_TOKENS = 7000
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace next_review_job prose --model claude-opus-4-6 --runner claude-code",
-        "commonplace next_review_job --all-gates --model opus --runner claude-code --jobs 3",
-        "commonplace next_review_job --runner my-harness --json",
-    )
     exit_codes = {
         ExitCode.NOTHING_TO_DO: "no job is queued, all of the scope is fresh, or no prompt fits",
         ExitCode.CONFLICT: "the model that runs makes another partition",
@@ -60,10 +57,7 @@ class Command(ReviewCommand):
         if has_scope and options["model"] is None:
             raise UsageRefused("a scope needs --model: a job is made for one partition")
         claim = request_of(
-            ClaimRequest,
-            options,
-            provenance=request_of(Provenance, options),
-            limit=options["jobs"],
+            ClaimRequest, options, provenance=request_of(Provenance, options), limit=options["jobs"]
         )
         scope = selection_request(options) if has_scope else None
         request = request_of(TakeRequest, options, claim=claim, selection=scope)

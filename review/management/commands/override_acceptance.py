@@ -1,5 +1,7 @@
 """Accept today's texts of a note and gates as passed, without any review: a person says 'leave it'.
 It keeps the pairs out of the warn queue until note or gate change.
+
+    commonplace override_acceptance --model claude-opus-4-6 kb/notes/a.md prose/x --reason 'a quotation' --actor human:ana
 """
 
 from __future__ import annotations
@@ -13,9 +15,6 @@ from review.management.kit.command import ReviewCommand, request_of
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace override_acceptance --model claude-opus-4-6 kb/notes/a.md prose/x --reason 'a quotation' --actor human:ana",
-    )
     exit_codes = {
         ExitCode.CONFLICT: "a later text was accepted in the meantime; nothing written",
         ExitCode.INPUT_REJECTED: "no such note or gate; near ones are named",

@@ -1,6 +1,10 @@
 """Without an action: list abandoned jobs (running for longer than the limit, or their parent
 process on this host is gone), jobs whose output waits, and failed jobs with missing pairs. An
 action takes the named jobs, else all abandoned ones; a job whose parent is alive is never touched.
+
+    commonplace recover_review_jobs --older-than 30m --json
+    commonplace recover_review_jobs --action ingest 7
+    commonplace recover_review_jobs --action replace 7 8 --dry-run
 """
 
 from __future__ import annotations
@@ -27,11 +31,6 @@ _OF_THE_MACHINE = {ExitCode.FAILED, ExitCode.TRY_AGAIN}
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace recover_review_jobs --older-than 30m --json",
-        "commonplace recover_review_jobs --action ingest 7",
-        "commonplace recover_review_jobs --action replace 7 8 --dry-run",
-    )
     exit_codes = {
         ExitCode.FAILED: "a job that was ingested ended failed: a pair is missing; or the disk refused",
         ExitCode.CONFLICT: "a job was refused: its parent is alive, it is closed, or it moved",

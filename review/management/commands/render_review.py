@@ -1,6 +1,10 @@
 """Show the review that stands for a note, by each gate and partition, or one review by its pair:
 decision, provenance, the exact texts, findings with lines, and the review's text. Notes that are
 gone have their reviews too.
+
+    commonplace render_review --note kb/notes/a.md
+    commonplace render_review --note kb/notes/a.md --gate prose/source-residue --model rules
+    commonplace render_review --review-pair-id 31 --json
 """
 
 from __future__ import annotations
@@ -9,23 +13,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from review import settings
 from review.errors import ExitCode
 from review.findings.documents import QueueFindingJson
-from review.knowledge_base.opening import open_corpus
 from review.management.kit.arguments import one_of
 from review.management.kit.command import ReadingCommand, request_of, require_option
+from review.management.output.lines import finding_state, one_line
 from review.reviews.documents import AcceptanceJson, RenderedJson, ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
-from review.vocabulary import DispositionState
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace render_review --note kb/notes/a.md",
-        "commonplace render_review --note kb/notes/a.md --gate prose/source-residue --model rules",
-        "commonplace render_review --review-pair-id 31 --json",
-    )
     exit_codes = {ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
     arguments = {
         "note": one_of(
@@ -38,15 +35,8 @@ class Command(ReadingCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_option(options, "note", "gate", "model")
-        request = request_of(
-            HistoryRequest,
-            options,
-            pair_id=options["review_pair_id"],
-            model_partition=options["model"] or "",
-        )
-        config = settings.current()
-        with open_corpus(config) as corpus:
-            rendered = read_reviews(corpus, request, config=config)
+        request = request_of(HistoryRequest, options, pair_id=options["review_pair_id"])
+        rendered = read_reviews(self.corpus, request, config=self.config)
         self.show(rendered, review_lines(rendered))
 
 
@@ -86,8 +76,7 @@ def review_lines(rendered: RenderedJson) -> Iterator[str]:
 
 def _review(review: ReviewJson) -> Iterator[str]:
     yield f"# Review {review.review_pair_id}: {review.note_path} by {review.gate_id}"
-    for banner in _banners(review):
-        yield from ("", f"> {banner}")
+    yield from (line for banner in _banners(review) for line in ("", f"> {banner}"))
     yield ""
     yield f"- decision: {_decision(review)}"
     yield f"- model partition: {review.model_partition}"
@@ -95,11 +84,21 @@ def _review(review: ReviewJson) -> Iterator[str]:
     yield f"- job {review.review_job_id}, reviewed at {review.reviewed_at}"
     for name, file in (("note", review.note), ("gate", review.gate)):
         yield f"- {name}: {file.path}, sha256 {file.sha256}, {_FILE_STATES[file.now]}"
-    yield f"- acceptance: {_acceptance(review)}"
+    which = "this review" if review.is_current else "not this review"
+    accepted = f"{which}: {_accepted(review.acceptance)}" if review.acceptance else ""
+    yield f"- acceptance: {accepted or 'none; the pair is stale'}"
     yield from ("", "## Findings", "")
-    yield from _findings(review)
-    yield from ("", "## Text", "")
-    yield from _fenced(review.text)
+    for finding in review.findings:
+        place, text = _place(finding), one_line(finding.text)
+        yield f"- {finding.severity.upper()}{place}: {text} [{finding_state(finding)}]"
+        if finding.quote:
+            yield f"  > {one_line(finding.quote)}"
+    if not review.findings:
+        yield "none listed"
+    longest = max(map(len, re.findall(r"`+", review.text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from ("", "## Text", "", f"{fence}markdown")
+    yield from (*review.text.removesuffix("\n").split("\n"), fence)
 
 
 def _banners(review: ReviewJson) -> Iterator[str]:
@@ -115,83 +114,40 @@ def _banners(review: ReviewJson) -> Iterator[str]:
 def _decision(review: ReviewJson) -> str:
     parsed = f"{review.parsed_decision.upper()} ({_SOURCES[review.decision_source]})"
     if review.problem:
-        parsed += f"; {_line(review.problem)}"
+        parsed += f"; {one_line(review.problem)}"
     if not review.person_decisions:
         return parsed
     last = review.person_decisions[-1]
-    return (
-        f"{last.decision.upper()}, decided by {_line(last.actor)} at {last.at}:"
-        f" {_line(last.reason)}; the text was read as {parsed}"
-    )
+    by = f"decided by {one_line(last.actor)} at {last.at}: {one_line(last.reason)}"
+    return f"{last.decision.upper()}, {by}; the text was read as {parsed}"
 
 
 def _provenance(review: ReviewJson) -> Iterator[str]:
     told = review.provenance
-    known = [
-        f"{name} {_line(value)}"
-        for name, value in (
-            ("runner", told.runner),
-            ("model", told.runner_model),
-            ("effort", told.runner_effort),
-        )
-        if value is not None
-    ]
-    by = f", by {_line(told.claimed_by)} at {told.claimed_at}" if told.claimed_by else ""
+    named = {"runner": told.runner, "model": told.runner_model, "effort": told.runner_effort}
+    known = [f"{name} {one_line(value)}" for name, value in named.items() if value is not None]
+    by = f", by {one_line(told.claimed_by)} at {told.claimed_at}" if told.claimed_by else ""
     yield f"- provenance at dispatch, as the parent said: {', '.join(known) or 'none'}{by}"
-    if told.telemetry_models:
-        yield f"- models in the telemetry: {_line(', '.join(told.telemetry_models))}"
-    if told.self_reported_model:
-        yield f"- model that the output names itself, a claim: {_line(told.self_reported_model)}"
-    if told.claim_problem:
-        yield f"- **problem**: {_line(told.claim_problem)}"
-
-
-def _acceptance(review: ReviewJson) -> str:
-    if review.acceptance is None:
-        return "none; the pair is stale"
-    which = "this review" if review.is_current else "not this review"
-    return f"{which}: {_accepted(review.acceptance)}"
+    for what, value in (
+        ("models in the telemetry", ", ".join(told.telemetry_models)),
+        ("model that the output names itself, a claim", told.self_reported_model),
+        ("**problem**", told.claim_problem),
+    ):
+        if value:
+            yield f"- {what}: {one_line(value)}"
 
 
 def _accepted(row: AcceptanceJson) -> str:
     pair = f", review {row.review_pair_id}" if row.review_pair_id else ""
-    why = f": {_line(row.reason)}" if row.reason else ""
+    why = f": {one_line(row.reason)}" if row.reason else ""
     return (
-        f"{row.kind}, decided {row.decision}{pair}, by {_line(row.actor)} at {row.accepted_at},"
+        f"{row.kind}, decided {row.decision}{pair}, by {one_line(row.actor)} at {row.accepted_at},"
         f" note sha256 {row.note_sha256[:12]}{why}"
     )
-
-
-def _findings(review: ReviewJson) -> Iterator[str]:
-    if not review.findings:
-        yield "none listed"
-    for finding in review.findings:
-        yield f"- {finding.severity.upper()}{_place(finding)}: {_line(finding.text)} [{_state(finding)}]"
-        if finding.quote:
-            yield f"  > {_line(finding.quote)}"
 
 
 def _place(finding: QueueFindingJson) -> str:
     if finding.line is None:
         return ""
-    if finding.line_now in (finding.line, None):
-        return f", line {finding.line}" + ("" if finding.line_now else " (not found today)")
-    return f", line {finding.line} (today {finding.line_now})"
-
-
-def _state(finding: QueueFindingJson) -> str:
-    again = ", regressed" if finding.regressed else ""
-    state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
-    return f"{finding.fingerprint}{state}{again}"
-
-
-def _fenced(text: str) -> Iterator[str]:
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield f"{fence}markdown"
-    yield from text.removesuffix("\n").split("\n")
-    yield fence
-
-
-def _line(value: str) -> str:
-    return " ".join(value.split())
+    now = f" (today {finding.line_now})" if finding.line_now else " (not found today)"
+    return f", line {finding.line}{'' if finding.line_now == finding.line else now}"

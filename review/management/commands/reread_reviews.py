@@ -1,5 +1,7 @@
 """Read stored reviews whose decision is unknown again, with today's rules, and accept what they
 decide. Reviews that were answered since are left as they are.
+
+    commonplace reread_reviews --dry-run
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from review.management.kit.command import ReviewCommand
 
 
 class Command(ReviewCommand):
-    examples = ("commonplace reread_reviews --dry-run",)
     arguments = {"--dry-run": "say what would be decided", **ACTOR}
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,9 @@
-"""List gates: all of them, those that names stand for, or those that apply to a note."""
+"""List gates: all of them, those that names stand for, or those that apply to a note.
+
+commonplace resolve_gates
+commonplace resolve_gates prose frontmatter/missing-title
+commonplace resolve_gates --note kb/notes/a.md --json
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,11 @@ from review.errors import ExitCode
 from review.management.kit.arguments import LISTING
 from review.management.kit.command import StorelessCommand
 from review.management.kit.listing import cut, tail_lines
-from review.management.output.selection import problem_lines
+from review.management.output.lines import problem_lines
 from review.selection.gate_names import list_gates
 
 
 class Command(StorelessCommand):
-    examples = (
-        "commonplace resolve_gates",
-        "commonplace resolve_gates prose frontmatter/missing-title",
-        "commonplace resolve_gates --note kb/notes/a.md --json",
-    )
     exit_codes = {
         ExitCode.INPUT_REJECTED: "an unknown or ambiguous gate (near ones are named), or no such note"
     }

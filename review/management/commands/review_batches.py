@@ -1,5 +1,8 @@
 """List the batches that review_sweep --batch sent and that are not collected, or take in the
 results of those that have ended. A result is ingested once, whoever collects it.
+
+    commonplace review_batches
+    commonplace review_batches --collect --json
 """
 
 from __future__ import annotations
@@ -20,7 +23,6 @@ from review.vocabulary import JobStatus
 
 
 class Command(ReviewCommand):
-    examples = ("commonplace review_batches", "commonplace review_batches --collect --json")
     exit_codes = {
         ExitCode.FAILED: "a job of a batch failed, or a provider refused or could not be reached",
         ExitCode.NOTHING_TO_DO: "no batch is open",

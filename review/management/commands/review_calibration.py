@@ -1,5 +1,9 @@
 """Show how precise each gate is, by what people decided about its findings, with 95 % intervals:
 for each text of a gate and model partition, by lens and by partition.
+
+    commonplace review_calibration
+    commonplace review_calibration prose --model claude-opus-4-6 --json
+    commonplace review_calibration prose/source-residue --agreement
 """
 
 from __future__ import annotations
@@ -8,13 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from review.calibration.calibration import read_calibration
-from review.calibration.documents import (
-    AgreementJson,
-    CalibrationJson,
-    GateRecordJson,
-    ShareJson,
-    TrackRecordJson,
-)
+from review.calibration.documents import CalibrationJson, GateRecordJson, ShareJson, TrackRecordJson
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions
@@ -22,11 +20,6 @@ from review.management.kit.command import ReadingCommand
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace review_calibration",
-        "commonplace review_calibration prose --model claude-opus-4-6 --json",
-        "commonplace review_calibration prose/source-residue --agreement",
-    )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown gate; near ones are named"}
     arguments = {
         "[gates GATE_OR_BUNDLE...]": "default: every gate",
@@ -58,7 +51,14 @@ def _lines(document: CalibrationJson) -> Iterator[str]:
         for group in groups:
             yield f"{kind} {group.name}: {', '.join(_record(group))}"
     for table in document.agreement or ():
-        yield _agreement(table)
+        first, second = table.partitions
+        positive = "-" if table.positive_agreement is None else f"{table.positive_agreement:.2f}"
+        stricter = f", {table.stricter} is stricter" if table.stricter else ""
+        yield (
+            f"{table.of} {table.name or 'all'}: {first} and {second}: both flag {table.both_flag},"
+            f" only {first} {table.only_first}, only {second} {table.only_second},"
+            f" both pass {table.both_pass}; positive agreement {positive}{stricter}"
+        )
 
 
 def _gate_lines(gate: GateRecordJson) -> Iterator[str]:
@@ -79,28 +79,13 @@ def _record(record: TrackRecordJson) -> Iterator[str]:
     people = record.people
     yield f"{record.findings} found"
     interval = f", {_percent(people.low)} to {_percent(people.high)}"
-    yield f"precision {_of(people)} ({record.word}{'' if record.word == FEW else interval})"
+    word = f"{record.word}{'' if record.word == FEW else interval}"
+    yield f"precision {people.k} of {people.n} ({word})"
     for name in ("agents", "addressed", "flips"):
         share: ShareJson | None = getattr(record, name)
         if share and share.n:
-            yield f"{name} {_of(share)}"
-    for word, number in (record.decisions or {}).items():
-        yield f"{word} {number}"
-
-
-def _of(share: ShareJson) -> str:
-    return f"{share.k} of {share.n}"
-
-
-def _agreement(table: AgreementJson) -> str:
-    first, second = table.partitions
-    positive = "-" if table.positive_agreement is None else f"{table.positive_agreement:.2f}"
-    stricter = f", {table.stricter} is stricter" if table.stricter else ""
-    return (
-        f"{table.of} {table.name or 'all'}: {first} and {second}: both flag {table.both_flag},"
-        f" only {first} {table.only_first}, only {second} {table.only_second},"
-        f" both pass {table.both_pass}; positive agreement {positive}{stricter}"
-    )
+            yield f"{name} {share.k} of {share.n}"
+    yield from (f"{word} {number}" for word, number in (record.decisions or {}).items())
 
 
 def _percent(share: float) -> str:

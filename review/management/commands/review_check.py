@@ -1,5 +1,9 @@
 """Check notes as they are: gates with a rule are judged here and now, others by the reviews in the
 store and in kb/review.lock. Stores nothing, and needs no store, key or network.
+
+    commonplace review_check --rules-only --note kb/notes/a.md
+    commonplace review_check --since origin/main --new-only --fail-on warn problem
+    commonplace review_check --format sarif --output review.sarif
 """
 
 from __future__ import annotations
@@ -16,11 +20,6 @@ from review.management.output.check import FORMATS, write_report
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace review_check --rules-only --note kb/notes/a.md",
-        "commonplace review_check --since origin/main --new-only --fail-on warn problem",
-        "commonplace review_check --format sarif --output review.sarif",
-    )
     exit_codes = {
         ExitCode.FAILED: "Git cannot be started, or the output file could not be written",
         ExitCode.INPUT_REJECTED: "an unknown gate, note or revision, a shallow clone, or no folder"

@@ -4,6 +4,12 @@ again what can be made from the store: current acceptances, prompts, result file
 review, decision or event is ever changed, and no store is made. With --backup, write the store as
 it is now into a file, while others use it. With --prune, name what could be removed of jobs that
 are closed.
+
+    commonplace review_doctor
+    commonplace review_doctor --check --json
+    commonplace review_doctor --repair
+    commonplace review_doctor --backup ~/backups/review-store.sqlite
+    commonplace review_doctor --prune --older-than 30d --superseded --yes
 """
 
 from __future__ import annotations
@@ -22,13 +28,6 @@ from review.upkeep.job_files import Pruning
 
 
 class Command(StorelessCommand):
-    examples = (
-        "commonplace review_doctor",
-        "commonplace review_doctor --check --json",
-        "commonplace review_doctor --repair",
-        "commonplace review_doctor --backup ~/backups/review-store.sqlite",
-        "commonplace review_doctor --prune --older-than 30d --superseded --yes",
-    )
     exit_codes = {
         ExitCode.FAILED: "problems remain, each names what to do; or the backup was not made",
         ExitCode.CONFLICT: "--backup: the file is there already, is in use, is no backup or the store itself",

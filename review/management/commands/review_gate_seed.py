@@ -2,6 +2,9 @@
 mode in; with --answer, make a draft of a case of what it answered. For a gate with a rule the edit
 is mechanical, and the case comes at once. Nothing is written: save the case in GATE.cases/, try it
 with review_gate_test, and strike `draft: true` once you agree with it.
+
+    commonplace review_gate_seed prose/restatement --note kb/notes/a.md
+    commonplace review_gate_seed prose/restatement --note kb/notes/a.md --answer answer.md
 """
 
 from __future__ import annotations
@@ -18,10 +21,6 @@ from review.trials.documents import GateSeedJson
 
 
 class Command(StorelessCommand):
-    examples = (
-        "commonplace review_gate_seed prose/restatement --note kb/notes/a.md",
-        "commonplace review_gate_seed prose/restatement --note kb/notes/a.md --answer answer.md",
-    )
     exit_codes = {
         ExitCode.INPUT_REJECTED: "no such gate or note, or neither note nor answer makes a case"
     }

@@ -2,6 +2,10 @@
 as notes, in jobs of their own that no queue and no freshness counts; without --runner the jobs are
 made for claim_review_job --next --trial. Only what is not measured yet is run: call it again to
 read the results.
+
+    commonplace review_gate_test prose --model claude-opus-4-6 --runner claude-code
+    commonplace review_gate_test semantic --model gpt-5.1-codex --repeat 2 --json
+    commonplace review_gate_test links markup --rules --fail-on miss
 """
 
 from __future__ import annotations
@@ -30,11 +34,6 @@ _CLAIM = "take one: commonplace claim_review_job --next --trial --runner R"
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace review_gate_test prose --model claude-opus-4-6 --runner claude-code",
-        "commonplace review_gate_test semantic --model gpt-5.1-codex --repeat 2 --json",
-        "commonplace review_gate_test links markup --rules --fail-on miss",
-    )
     exit_codes = {
         ExitCode.FAILED: "a job failed; its cases are not measured",
         ExitCode.NOTHING_TO_DO: "none of the gates has a case",

@@ -1,6 +1,10 @@
 """Copy the starter gates, types, agent instructions and review.toml into a repository, and make
 kb/notes. Files that are there are never overwritten. kb/reports gets a .gitignore of its own, so
 that the store stays out of version control; no other .gitignore is touched.
+
+    commonplace review_init --dry-run
+    commonplace review_init --into ~/notes
+    commonplace review_init --mcp
 """
 
 from __future__ import annotations
@@ -39,11 +43,6 @@ _FLAVOUR = (
 
 
 class Command(StorelessCommand):
-    examples = (
-        "commonplace review_init --dry-run",
-        "commonplace review_init --into ~/notes",
-        "commonplace review_init --mcp",
-    )
     exit_codes = {
         ExitCode.FAILED: "a file could not be written; run it again when that is mended",
         ExitCode.INPUT_REJECTED: "a file stands where a folder must be; nothing was written",

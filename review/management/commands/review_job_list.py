@@ -1,4 +1,7 @@
-"""List review jobs with their pairs, oldest first."""
+"""List review jobs with their pairs, oldest first.
+
+commonplace review_job_list --status queued running --json
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,6 @@ _WORDS = {
 
 
 class Command(ReadingCommand):
-    examples = ("commonplace review_job_list --status queued running --json",)
     arguments = {
         "--status ...": option("only jobs in these states", JobStatus.values),
         "--model-partition P": "only jobs of this partition",

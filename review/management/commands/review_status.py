@@ -1,30 +1,30 @@
 """Show how much is fresh for each model partition and gate, what waits in the queue, where jobs
 stand, and which accepted notes and gates are gone.
+
+    commonplace review_status
+    commonplace review_status --model claude-opus-4-6 --json
+    commonplace review_status --fail-on fail stale
+    commonplace review_status --costs
+    commonplace review_status --next
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from review.errors import ExitCode
 from review.jobs.costs import CostJson, CostsJson, read_costs
 from review.management.kit.arguments import one_of, option
 from review.management.kit.command import ReadingCommand
-from review.management.output.selection import problem_lines
-from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
+from review.management.output.lines import counted, problem_lines
+from review.overview.documents import StatusJson
 from review.overview.next_steps import step_lines
 from review.overview.status import FailOn, read_status
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace review_status",
-        "commonplace review_status --model claude-opus-4-6 --json",
-        "commonplace review_status --fail-on fail stale",
-        "commonplace review_status --costs",
-        "commonplace review_status --next",
-    )
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
     arguments = {
         "--model P": "look at this model partition only",
@@ -62,7 +62,7 @@ class Command(ReadingCommand):
             is_build = options["fail_on"]
             self.show(
                 status,
-                (*status_lines(status), *cost_lines(status.costs)),
+                (*status_lines(status), *gate_lines(status), *cost_lines(status.costs)),
                 warnings=(*problem_lines(status.problems), *(status.notices if is_build else ())),
                 notices=() if is_build else status.notices,
             )
@@ -72,6 +72,9 @@ class Command(ReadingCommand):
 _HEADINGS = (
     "applicable", "fresh", "missing", "gate-changed", "note-changed", "pass", "warn", "fail",
 )  # fmt: skip
+_cells = attrgetter(
+    "gate_id", "applicable", "fresh", "missing_review", "gate_changed", "note_changed"
+)
 _COST_HEADINGS = (
     *("costs", "jobs", "pairs", "usd", "input tokens", "output tokens", "cached", "seconds"),
 )
@@ -81,65 +84,40 @@ def status_lines(status: StatusJson) -> Iterator[str]:
     """Summary lines, then a table of gates for each partition."""
     yield f"notes: {status.notes}, gates: {status.gates}"
     for part in status.partitions:
-        yield _share(part)
+        share = f"{100 * part.fresh // part.applicable} %" if part.applicable else "-"
+        fresh = f"{part.fresh} of {part.applicable} pairs fresh ({share})"
+        yield f"{part.model_partition}: {fresh}, in flight: {part.in_flight}"
     yield f"pairs that are fresh in no partition: {status.uncovered}"
-    yield f"queue: {_counts(status.queue)}"
+    yield f"queue: {counted(status.queue)}"
     if status.waiting_findings:
         yield f"findings that wait for a new review, since their gate changed: {status.waiting_findings}"
     yield f"needs a look: {status.needs_a_look}"
-    yield f"jobs: {_counts(status.jobs)}"
+    yield f"jobs: {counted(status.jobs)}"
     if status.abandoned_jobs:
         names = " ".join(map(str, status.abandoned_jobs))
         yield f"abandoned jobs: {names} (see: commonplace recover_review_jobs)"
-    yield from _names(status)
-    if status.tripped:
-        yield f"tripped: {status.tripped}"
-    for part in (part for part in status.partitions if part.gates):
-        yield ""
-        yield f"gates in {part.model_partition}"
-        rows = [("gate", *_HEADINGS), *map(_gate_cells, part.gates)]
-        yield from (f"  {line}" for line in _table(rows))
-
-
-def _names(status: StatusJson) -> Iterator[str]:
     for skip in status.skips:
         yield f"skipped by the note: {skip.gate_id} on {skip.note_path}: {skip.reason}"
     for orphan in status.orphans:
         held = f"it has current acceptances: {orphan.acceptances}"
         yield f"orphan: {orphan.kind} {orphan.path} is gone; {held}"
-    for rename in status.renames:
-        yield rename.line
+    yield from (rename.line for rename in status.renames)
+    if status.tripped:
+        yield f"tripped: {status.tripped}"
 
 
-def _share(partition: PartitionStatusJson) -> str:
-    share = f"{100 * partition.fresh // partition.applicable} %" if partition.applicable else "-"
-    return (
-        f"{partition.model_partition}: {partition.fresh} of {partition.applicable} pairs fresh"
-        f" ({share}), in flight: {partition.in_flight}"
-    )
+def gate_lines(status: StatusJson) -> Iterator[str]:
+    for part in (part for part in status.partitions if part.gates):
+        yield from ("", f"gates in {part.model_partition}")
+        rows = [(*_cells(gate), *gate.decisions.values()) for gate in part.gates]
+        yield from (f"  {line}" for line in _table([("gate", *_HEADINGS), *rows]))
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _table(rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    widths = [max(len(str(cell)) for cell in column) for column in zip(*rows, strict=True)]
     for name, *numbers in rows:
-        cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)]
-        yield "  ".join((name.ljust(widths[0]), *cells))
-
-
-def _gate_cells(gate: GateStatusJson) -> tuple[str, ...]:
-    numbers = (
-        gate.applicable,
-        gate.fresh,
-        gate.missing_review,
-        gate.gate_changed,
-        gate.note_changed,
-        *gate.decisions.values(),
-    )
-    return (gate.gate_id, *map(str, numbers))
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{word} {number}" for word, number in counts.items())
+        cells = zip(numbers, widths[1:], strict=True)
+        yield "  ".join((f"{name:<{widths[0]}}", *(f"{cell!s:>{width}}" for cell, width in cells)))
 
 
 def cost_lines(costs: CostsJson | None) -> Iterator[str]:
@@ -163,14 +141,13 @@ def cost_lines(costs: CostsJson | None) -> Iterator[str]:
 
 
 def _cost_cells(name: str, entry: CostJson) -> tuple[str, ...]:
-    part = "+" if entry.cost_usd is not None and entry.jobs_without_cost else ""
-    tokens = (entry.input_tokens, entry.output_tokens)
-    return (
-        name,
-        str(entry.jobs),
-        str(entry.pairs),
-        "-" if entry.cost_usd is None else f"{entry.cost_usd:.2f}{part}",
-        *("-" if number is None else str(number) for number in tokens),
-        "-" if entry.cached_share is None else f"{entry.cached_share:.0%}",
-        "-" if entry.seconds is None else f"{entry.seconds:.0f}",
+    part = "+" if entry.jobs_without_cost else ""
+    told = (
+        (entry.cost_usd, ".2f"),
+        (entry.input_tokens, "d"),
+        (entry.output_tokens, "d"),
+        (entry.cached_share, ".0%"),
+        (entry.seconds, ".0f"),
     )
+    usd, *others = ("-" if value is None else format(value, form) for value, form in told)
+    return (name, str(entry.jobs), str(entry.pairs), usd if usd == "-" else usd + part, *others)

@@ -1,6 +1,10 @@
 """Copy a store into another: from SQLite to PostgreSQL for the day a team moves, back, or to
 another file. The target is made when it is not there, and keeps all ids, the store's own among
 them. All rows of both are counted and hashed. A copy that is interrupted leaves the target empty.
+
+    commonplace review_store_copy --to postgres://reviews@db.example.org/reviews --dry-run
+    commonplace review_store_copy --to postgres://reviews@db.example.org/reviews
+    commonplace review_store_copy --from postgres:///reviews --to kb/reports/review-store.sqlite
 """
 
 from __future__ import annotations
@@ -9,9 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
-from typing import Any
-
-from django.core.management.base import OutputWrapper
+from typing import Any, TextIO
 
 from review import settings
 from review.errors import ExitCode
@@ -26,11 +28,6 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class Command(StorelessCommand):
-    examples = (
-        "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews --dry-run",
-        "commonplace review_store_copy --to postgres://reviews@db.example.org/reviews",
-        "commonplace review_store_copy --from postgres:///reviews --to kb/reports/review-store.sqlite",
-    )
     exit_codes = {
         ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived is not what was sent",
         ExitCode.CONFLICT: "the target holds another store's rows, or is an earlier copy that differs",
@@ -57,7 +54,7 @@ class Command(StorelessCommand):
             target_named="--to",
             dry_run=options["dry_run"],
         )
-        with _progress(self.stderr, shown=self.shows_progress) as report:
+        with _progress(self.log, shown=self.shows_progress) as report:
             done = copy_store(request, report=report)
         self.show(done, _lines(done))
         if not done.dry_run:
@@ -71,7 +68,7 @@ _NEXT = (
 
 
 @contextmanager
-def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
+def _progress(stream: TextIO, *, shown: bool) -> Iterator[Progress]:
     """A callback that draws on `stream` if `shown`; the line is cleared at the end."""
     drawn = 0.0
 
@@ -80,14 +77,14 @@ def _progress(stream: OutputWrapper, *, shown: bool) -> Iterator[Progress]:
         now = monotonic()
         if shown and now - drawn >= _SECONDS_BETWEEN:
             drawn = now
-            stream.write(f"{_CLEAR_LINE}{doing} {table}, {rows:,} rows", ending="")
+            stream.write(f"{_CLEAR_LINE}{doing} {table}, {rows:,} rows")
             stream.flush()
 
     try:
         yield report
     finally:
         if shown:
-            stream.write(_CLEAR_LINE, ending="")
+            stream.write(_CLEAR_LINE)
 
 
 def _lines(done: StoreCopyJson) -> Iterator[str]:

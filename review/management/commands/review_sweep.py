@@ -1,11 +1,16 @@
 """Select what is stale, make jobs of it, and have a runner review them, several at once: a parent
 like any agent. Ctrl-C ends it in order: what is complete is kept. Jobs of a sweep that was killed
 are closed first, with what their runs had left.
+
+    commonplace review_sweep --all-gates --runner rules --model rules
+    commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run
+    commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json
+    commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -13,7 +18,7 @@ from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import SCOPE, SELECTION, Arguments, option
 from review.management.kit.command import ReviewCommand, require_option
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
-from review.management.output.selection import left_out_lines, problem_lines
+from review.management.output.lines import counted, left_out_lines, problem_lines
 from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
 from review.sweeps.limits import StopReason
 from review.sweeps.progress import GIVEN_UP, SENT
@@ -21,12 +26,6 @@ from review.vocabulary import Grouping
 
 
 class Command(ReviewCommand):
-    examples: ClassVar[Sequence[str]] = (
-        "commonplace review_sweep --all-gates --runner rules --model rules",
-        "commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run",
-        "commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json",
-        "commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply",
-    )
     exit_codes = {
         ExitCode.FAILED: "a job failed, pairs were left out as tried too often, or no more jobs could be made",
         ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",
@@ -80,7 +79,7 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
     if not answer.counts:
         yield from _fix_lines(answer)
         return
-    yield f"{answer.model_partition} before: {_counts(answer.counts)}"
+    yield f"{answer.model_partition} before: {counted(answer.counts)}"
     yield from left_out_lines(answer.left_out)
     for job in answer.salvaged:
         kept = f"reviews kept: {job.pairs_kept}"
@@ -88,21 +87,20 @@ def sweep_lines(answer: SweepJson) -> Iterator[str]:
     if answer.plan is not None:
         yield from _plan_lines(answer.plan)
     else:
-        yield f"jobs: {_counts(answer.jobs, zeros=False) or 'none'}"
+        yield f"jobs: {counted(answer.jobs, zeros=False) or 'none'}"
         if answer.jobs.get(SENT):
             yield "their results: commonplace review_batches --collect"
-        yield f"pairs: {_counts(answer.pairs, zeros=False) or 'none'}"
+        yield f"pairs: {counted(answer.pairs, zeros=False) or 'none'}"
         yield f"cost: {_cost(answer)}; time: {timedelta(seconds=round(answer.seconds))}"
     if answer.skipped:
-        yield f"left out: {_counts(answer.skipped)}"
+        yield f"left out: {counted(answer.skipped)}"
     if given_up := answer.skipped.get(GIVEN_UP):
         yield (
             f"{given_up} pairs are still stale: they were tried too often on the same texts;"
             " a higher --max-attempts tries them again"
         )
     if answer.failures:
-        yield ""
-        yield from _failure_lines(answer.failures)
+        yield from ("", *_failure_lines(answer.failures), "")
     yield from _stopped_lines(answer)
 
 
@@ -144,9 +142,8 @@ def _plan_lines(plan: PlanJson) -> Iterator[str]:
     yield f"prompts: about {plan.estimated_prompt_tokens} tokens"
     if plan.estimated_cost_usd is None:
         yield "cost: unknown; no job of this runner and partition has told what it cost"
-    elif plan.estimated_from_jobs:
-        past = f"by {plan.estimated_from_jobs} past jobs"
-        yield f"cost: about ${plan.estimated_cost_usd:.2f}, {past}"
+    elif past := plan.estimated_from_jobs:
+        yield f"cost: about ${plan.estimated_cost_usd:.2f}, by {past} past jobs"
     else:
         yield "cost: none"
     for estimate in plan.estimates:
@@ -158,17 +155,14 @@ def _plan_lines(plan: PlanJson) -> Iterator[str]:
 
 def _failure_lines(failures: list[FailureGroupJson]) -> Iterator[str]:
     width = max(len(group.failure_code) for group in failures)
-    yield f"{'failed for'.ljust(width)}  jobs  pairs missing  why (first job)"
+    yield f"{'failed for':<{width}}  jobs  pairs missing  why (first job)"
     for group in failures:
         reason = group.reason.replace("\n", " ")
         if len(reason) > _WIDEST_REASON:
             reason = f"{reason[: _WIDEST_REASON - 1]}…"
         job = f" (job {group.review_job_ids[0]})" if group.review_job_ids else ""
-        yield (
-            f"{group.failure_code.ljust(width)}  {group.jobs:4d}  {group.pairs_missing:13d}"
-            f"  {reason}{job}"
-        )
-    yield ""
+        numbers = f"{group.jobs:4d}  {group.pairs_missing:13d}"
+        yield f"{group.failure_code:<{width}}  {numbers}  {reason}{job}"
 
 
 def _cost(answer: SweepJson) -> str:
@@ -177,7 +171,3 @@ def _cost(answer: SweepJson) -> str:
         return "unknown" if cost.jobs_without_cost else "none"
     unknown = f", and {cost.jobs_without_cost} jobs that did not say" * bool(cost.jobs_without_cost)
     return f"${cost.usd:.2f}{unknown}"
-
-
-def _counts(counts: Mapping[str, int], *, zeros: bool = True) -> str:
-    return ", ".join(f"{word} {number}" for word, number in counts.items() if number or zeros)

@@ -1,4 +1,9 @@
-"""List the (note, gate) pairs that are stale for a model partition, and why."""
+"""List the (note, gate) pairs that are stale for a model partition, and why.
+
+commonplace review_target_selector --all-gates
+commonplace review_target_selector prose --model claude-opus-4-6 --note kb/notes --json
+commonplace review_target_selector --all-gates --model m --json | commonplace create_review_jobs --input - --grouping note
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,9 @@ from review.errors import ExitCode
 from review.management.kit.arguments import PAGE, SCOPE, SELECTION, option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.listing import tail_lines
-from review.management.kit.scope_options import (
-    selection_request,
-)
+from review.management.kit.scope_options import selection_request
 from review.management.kit.streams import printable_json
-from review.management.output.selection import (
+from review.management.output.lines import (
     left_out_lines,
     problem_lines,
     summary_line,
@@ -38,11 +41,6 @@ _WORDS = {
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace review_target_selector --all-gates",
-        "commonplace review_target_selector prose --model claude-opus-4-6 --note kb/notes --json",
-        "commonplace review_target_selector --all-gates --model m --json | commonplace create_review_jobs --input - --grouping note",
-    )
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown gate or note; near matches are named"}
     arguments = {
         **SCOPE,

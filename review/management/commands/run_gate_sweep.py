@@ -1,5 +1,8 @@
 """Review all notes that are stale for one gate, several notes in a job: what to run when a gate is
 new or was changed. It is review_sweep with --grouping gate.
+
+    commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6
+    commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5.1-codex --batch-size 4 --dry-run
 """
 
 from __future__ import annotations
@@ -13,10 +16,6 @@ from review.vocabulary import Grouping
 
 
 class Command(review_sweep.Command):
-    examples = (
-        "commonplace run_gate_sweep prose/source-residue --runner claude-code --model claude-opus-4-6",
-        "commonplace run_gate_sweep prose/source-residue --runner codex --model gpt-5.1-codex --batch-size 4 --dry-run",
-    )
     arguments: ClassVar[Arguments] = {
         "gate GATE_ID": "one gate, by id or path",
         **NOTES,

@@ -1,5 +1,10 @@
 """Claim queued jobs, run them and ingest what comes back. The runner `rules` is the embedded
 reviewer: it judges gates that name a `rule:`, without any model.
+
+    commonplace run_review_jobs --all --runner rules
+    commonplace run_review_jobs 7 8 --runner claude-code --json
+    commonplace run_review_jobs --all --runner codex --runner-model gpt-5.1-codex --jobs 2
+    commonplace run_review_jobs --watch --runner codex --runner-model gpt-5.1-codex
 """
 
 from __future__ import annotations
@@ -19,12 +24,6 @@ from review.sweeps.run_jobs import RunResult
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace run_review_jobs --all --runner rules",
-        "commonplace run_review_jobs 7 8 --runner claude-code --json",
-        "commonplace run_review_jobs --all --runner codex --runner-model gpt-5.1-codex --jobs 2",
-        "commonplace run_review_jobs --watch --runner codex --runner-model gpt-5.1-codex",
-    )
     exit_codes = {
         ExitCode.FAILED: "a job ended failed",
         ExitCode.CONFLICT: "a named job is not queued, or of another partition",

@@ -1,5 +1,7 @@
 """Say what a completed review decided, in the name of whoever read it; the pair is accepted with
 that. What the parser read is kept beside it.
+
+    commonplace set_decision --review-pair-id 31 --as warn --reason 'it describes one' --actor human:ana
 """
 
 from __future__ import annotations
@@ -14,9 +16,6 @@ from review.vocabulary import ACCEPTING_DECISIONS, Decision
 
 
 class Command(ReviewCommand):
-    examples = (
-        "commonplace set_decision --review-pair-id 31 --as warn --reason 'it describes one' --actor human:ana",
-    )
     exit_codes = {
         ExitCode.CONFLICT: "no review to decide, another model's review, or superseded (the decision is kept)",
         ExitCode.INPUT_REJECTED: "no such pair",

@@ -1,5 +1,10 @@
 """List the findings of current warn and fail reviews, one entry per note and gate: the latest
 accepted. Left out are overrides and reviews by a gate that changed since.
+
+    commonplace warn_selector
+    commonplace warn_selector --note kb/notes/a.md --json
+    commonplace warn_selector --needs-a-look
+    commonplace warn_selector --status deferred rejected --format csv
 """
 
 from __future__ import annotations
@@ -19,8 +24,7 @@ from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.listing import cut, part_of, tail_lines
 from review.management.output.check import write_report
-from review.management.output.findings import finding_state
-from review.management.output.selection import problem_lines
+from review.management.output.lines import finding_state, problem_lines
 from review.queue.csv import queue_csv
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
@@ -39,13 +43,6 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 class Command(ReadingCommand):
-    examples = (
-        "commonplace warn_selector",
-        "commonplace warn_selector --note kb/notes/a.md --json",
-        "commonplace warn_selector --needs-a-look",
-        "commonplace warn_selector --status deferred rejected --format csv",
-    )
-
     exit_codes = {ExitCode.INPUT_REJECTED: "an unknown note or gate; near ones are named"}
     arguments = {
         "--note PATH...": "files and folders, gone ones too",

@@ -64,9 +64,9 @@ class CommandFinished(CommandError):
 class ReviewCommand(BaseCommand):
     """A command that translates: parse, one call down, print.
 
-    The docstring of its module is its help, and its name is that of its schema. A subclass sets
-    `arguments`, `examples` and `exit_codes`, and writes its result in `handle`. `self.now` is the
-    moment the command started, the only clock it reads.
+    The docstring of its module is its help, with examples below, and its name is that of its schema.
+    A subclass sets `arguments` and `exit_codes`, and writes its result in `handle`. `self.now` is
+    the moment the command started, the only clock it reads.
     """
 
     requires_system_checks: list[str] = []
@@ -85,7 +85,9 @@ class ReviewCommand(BaseCommand):
 
     def __init_subclass__(cls) -> None:
         if "help" not in vars(cls):
-            cls.help = " ".join((sys.modules[cls.__module__].__doc__ or "").split())
+            about, _blank, examples = (sys.modules[cls.__module__].__doc__ or "").partition("\n\n")
+            cls.help = " ".join(about.split())
+            cls.examples = [line.strip() for line in examples.splitlines()]
             name = cls.__module__.rpartition(".")[2].replace("_", "-")
             cls.schema = vars(cls).get("schema", f"{name}/1")
 
@@ -143,19 +145,18 @@ class ReviewCommand(BaseCommand):
         try:
             options = vars(self.create_parser(argv[0], argv[1]).parse_args(arguments))
             self.execute(**options, stdin=stdin, now=now)
-        except ReviewError as refusal:
-            return self._refused(refusal, arguments)
-        except CommandRefused as refused:
-            return self._refused(refused.refusal, arguments)
+        except HelpShown:
+            return int(ExitCode.DONE)
         except CommandFinished as finished:
             return finished.returncode
-        except HelpShown:
-            pass
+        except (ReviewError, CommandRefused) as error:
+            refusal = error.refusal if isinstance(error, CommandRefused) else error
+            report(refusal, stream=self.log, as_json="--json" in arguments)
+            return int(refusal.exit_code)
         return int(ExitCode.DONE)
 
     def run_from_argv(self, argv: list[str]) -> None:
-        code = self.answer(argv)
-        if code:
+        if code := self.answer(argv):
             sys.exit(code)
 
     def execute(self, *args: Any, **options: Any) -> None:
@@ -182,11 +183,7 @@ class ReviewCommand(BaseCommand):
             raise CommandRefused(refusal) from error
 
     def read_input(self, source: str, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
-        """The bytes of a file, or of standard input when `source` is `-`.
-
-        :raises UsageRefused: standard input is a terminal or closed.
-        :raises InputRejected: the file is missing, not a file, unreadable or too large.
-        """
+        """The bytes of a file, or of standard input for `-`; raises as `read_source` does."""
         return read_source(source, stdin=self.stdin, max_bytes=max_bytes)
 
     def show(
@@ -234,9 +231,13 @@ class ReviewCommand(BaseCommand):
         self.stderr.write(printable(text).removesuffix("\n") + "\n", ending="")
 
     @property
+    def log(self) -> TextIO:
+        """The stream behind `stderr`, for what is no line of text."""
+        return cast(TextIO, self.stderr._out)
+
+    @property
     def shows_progress(self) -> bool:
-        """Return whether progress may be drawn on stderr."""
-        return not self.quiet and progress_allowed(cast(TextIO, self.stderr))
+        return not self.quiet and progress_allowed(self.log)
 
     def finish(self, code: ExitCode) -> None:
         """End with `code` after the result was written; nothing happens for `DONE`.
@@ -259,21 +260,18 @@ class ReviewCommand(BaseCommand):
         self.stderr.style_func = None
 
     def _fill_actor(self, options: dict[str, Any]) -> None:
-        if "actor" in options and not options["actor"]:
-            kind = "human" if _has_terminal() else "unnamed"
-            options["actor"] = _named_actor(settings.current().actor) or f"{kind}:{_user_name()}"
-
-    def _refused(self, refusal: ReviewError, arguments: Sequence[str]) -> int:
-        as_json = "--json" in arguments
-        report(refusal, stream=cast(TextIO, self.stderr._out), as_json=as_json)
-        return int(refusal.exit_code)
+        if "actor" not in options or options["actor"]:
+            return
+        named = settings.current().actor
+        try:
+            options["actor"] = word(named) if named else _user()
+        except ArgumentTypeError as error:
+            raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
 
     def _epilog(self) -> str:
-        rows = [f"  {int(code):>3}  {text}" for code, text in self.all_exit_codes().items()]
-        parts = ["exit codes:", *rows]
-        if self.examples:
-            parts = ["examples:", *(f"  {line}" for line in self.examples), "", *parts]
-        return "\n".join(parts)
+        examples = ["examples:", *(f"  {line}" for line in self.examples), ""]
+        codes = [f"  {int(code):>3}  {text}" for code, text in self.all_exit_codes().items()]
+        return "\n".join([*(examples if self.examples else ()), "exit codes:", *codes])
 
 
 class ReadingCommand(ReviewCommand):
@@ -312,22 +310,13 @@ def require_option(options: Mapping[str, Any], needed: str, *others: str) -> Non
             raise UsageRefused(f"{flag} goes with {other}")
 
 
-def _named_actor(name: str) -> str:
-    try:
-        return word(name) if name else ""
-    except ArgumentTypeError as error:
-        raise UsageRefused(f"COMMONPLACE_ACTOR: {error}") from error
-
-
-def _has_terminal() -> bool:
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    return any(stream is not None and not stream.closed and stream.isatty() for stream in streams)
-
-
-def _user_name() -> str:
-    """The user's name as an actor can have it: the environment may say anything."""
+def _user() -> str:
+    """The user as an actor: a person only at a terminal, with a name on one line."""
     try:
         name = getuser()
     except (KeyError, OSError):
         name = str(os.getuid())
-    return "".join(char if char.isprintable() else "-" for char in name)[:_MAX_USER_NAME]
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    is_here = any(stream and not stream.closed and stream.isatty() for stream in streams)
+    name = "".join(char if char.isprintable() else "-" for char in name)[:_MAX_USER_NAME]
+    return f"{'human' if is_here else 'unnamed'}:{name}"

@@ -148,21 +148,20 @@ def path(raw: str) -> Path:
 
     `-` is none: where an option reads standard input or writes standard output, it says so.
     """
-    _refuse_dash(raw)
     if not raw or "\0" in raw:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a path")
-    return Path(raw).expanduser()
+    return Path(_no_dash(raw)).expanduser()
 
 
 def database(raw: str) -> str:
     """A store: a path, or a URL."""
-    _refuse_dash(raw)
-    return text(raw)
+    return text(_no_dash(raw))
 
 
-def _refuse_dash(raw: str) -> None:
+def _no_dash(raw: str) -> str:
     if raw == "-":
         raise argparse.ArgumentTypeError("- is no place for this; a file of that name is ./-")
+    return raw
 
 
 def source(raw: str) -> str:
@@ -189,9 +188,8 @@ def partition(raw: str) -> str:
         config = settings.current()
     except settings.RootNotFound:
         return build_model_partition(name)  # the command says itself that it has no root
-    if name in config.partitions:
-        return name
-    return build_model_partition(name, aliases=config.aliases)
+    is_declared = name in config.partitions
+    return name if is_declared else build_model_partition(name, aliases=config.aliases)
 
 
 def word(raw: str) -> str:

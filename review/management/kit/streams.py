@@ -27,11 +27,19 @@ def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes
     :raises InputRejected: the file is missing, not a file, unreadable or too large.
     """
     if source == "-":
-        data = _standard_input(stdin).read(max_bytes + 1)
+        stream = stdin or (sys.stdin.buffer if sys.stdin else None)
+        if stream is None or stream.closed:
+            raise UsageRefused("- reads standard input, which is closed", hint="give a file")
+        if stream.isatty():
+            raise UsageRefused(
+                "- reads standard input, which is a terminal",
+                hint="pipe or redirect something into it, or give a file",
+            )
+        data = stream.read(max_bytes + 1)
     else:
         try:
-            with Path(source).open("rb") as stream:
-                data = stream.read(max_bytes + 1)
+            with Path(source).open("rb") as file:
+                data = file.read(max_bytes + 1)
         except OSError as error:
             raise InputRejected(f"cannot read {source}: {error.strerror}") from error
     if len(data) > max_bytes:
@@ -42,20 +50,6 @@ def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes
 def named(source: str) -> str:
     """Name `source` for messages."""
     return "standard input" if source == "-" else source
-
-
-def _standard_input(given: BinaryIO | None) -> BinaryIO:
-    stream = given
-    if stream is None and sys.stdin is not None:
-        stream = sys.stdin.buffer
-    if stream is None or stream.closed:
-        raise UsageRefused("- reads standard input, which is closed", hint="give a file")
-    if stream.isatty():
-        raise UsageRefused(
-            "- reads standard input, which is a terminal",
-            hint="pipe or redirect something into it, or give a file",
-        )
-    return stream
 
 
 def refuse_to_overwrite(path: Path, *, config: Config, starts_with: bytes) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, TextIO, cast
+from typing import Any
 
 from django.utils import timezone
 
@@ -89,14 +89,10 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
     provider = _batch_provider(options, config) if options["batch"] else None
     # The program is to be where the workers are.
     is_elsewhere = provider is not None or options["dispatch"] != LOCAL
-    shown = watching(
-        cast(TextIO, command.stderr._out),
-        on_terminal=command.shows_progress,
-        quiet=command.quiet or request.dry_run,
-    )
+    quiet = command.quiet or request.dry_run
+    shown = watching(command.log, on_terminal=command.shows_progress, quiet=quiet)
     with stop_on_signals() as stop, shown as on_event:
-        dry_run = request.dry_run or is_elsewhere
-        worker = worker_of(command, _worker_request(options, config), stop, dry_run=dry_run)
+        worker = worker_of(command, options, stop, dry_run=request.dry_run or is_elsewhere)
         for line in corpus.lacking():
             command.warn(line)
         if request.dry_run:
@@ -107,13 +103,7 @@ def run_sweep(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
         elif is_elsewhere:
             send = _sender(worker, request.model_partition)
             dispatch = partial(drive, crew=Elsewhere(worker, send))
-        return sweep(
-            request,
-            corpus=corpus,
-            worker=worker,
-            on_event=on_event,
-            dispatch=dispatch,
-        )
+        return sweep(request, corpus=corpus, worker=worker, on_event=on_event, dispatch=dispatch)
 
 
 def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
@@ -180,28 +170,23 @@ def run_queued_jobs(
         if typed is None:
             return RunResult()
     partition = canonical_partition(typed, config=config)
-    request = _worker_request({**options, "model": typed}, config)
-    worker = worker_of(command, replace(request, hands_on=options["watch"]), stop)
+    worker = worker_of(command, {**options, "model": typed}, stop)
     if not options["watch"]:
         queued = find_jobs(statuses=[JobStatus.QUEUED], partitions=[partition]).reviews()
         return run_jobs(job_ids or list(queued.values_list("pk", flat=True)), worker=worker)
-    stderr = cast(TextIO, command.stderr._out)
-    with watching(stderr, on_terminal=False, quiet=command.quiet) as on_event:
+    with watching(command.log, on_terminal=False, quiet=command.quiet) as on_event:
         return watch_jobs(partition, worker=worker, on_event=lambda event: on_event(event, Tally()))
 
 
 def worker_of(
     command: ReviewCommand,
-    request: WorkerRequest | Mapping[str, Any],
+    options: Mapping[str, Any],
     stop: threading.Event,
     *,
     dry_run: bool = False,
 ) -> Worker:
-    """The worker that a request, or the options of the command, ask for."""
-    if not isinstance(request, WorkerRequest):
-        request = _worker_request(request, command.config)
     return build_worker(
-        request,
+        _worker_request(options, command.config),
         linker=command.corpus.linker,
         config=command.config,
         clock=timezone.now,
@@ -226,6 +211,7 @@ def _worker_request(options: Mapping[str, Any], config: Config) -> WorkerRequest
             **({} if pause is None else {"first_pause": pause}),
             wait_for_reset=options.get("wait_for_reset", False),
         ),
+        hands_on=options.get("watch", False),
     )
 
 

@@ -1,4 +1,4 @@
-"""Prints a selection, and the problems of files, for people."""
+"""Lines for people: selections, problems of files, counts and findings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from review.documents.problems import ProblemJson
 from review.domain.problems import Problem
+from review.findings.documents import QueueFindingJson
 from review.selection.select import Selection
-from review.vocabulary import Staleness
+from review.vocabulary import DispositionState, Staleness
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
@@ -54,3 +55,17 @@ def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
     for problem in problems:
         left_out = " (left out)" if problem.skipped else ""
         yield f"{problem.path}: {problem.code}: {problem.message}{left_out}"
+
+
+def counted(counts: Mapping[str, int], *, zeros: bool = True) -> str:
+    return ", ".join(f"{word} {number}" for word, number in counts.items() if number or zeros)
+
+
+def finding_state(finding: QueueFindingJson) -> str:
+    """The finding's fingerprint, with what became of it."""
+    state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
+    return f"{finding.fingerprint}{state}{', regressed' if finding.regressed else ''}"
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
