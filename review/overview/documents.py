@@ -8,6 +8,10 @@ from review.documents.problems import ProblemJson
 from review.findings.documents import QueueFindingJson
 from review.jobs.costs import CostsJson
 from review.selection.documents import ChangeJson, GateJson, RenameJson
+from review.vocabulary import Decision, Staleness
+
+ACT, REVIEW, NOTHING = "something", "review", "nothing"  # what a pair wants
+GATE_GONE, NOT_APPLICABLE = "gate-gone", "not-applicable"
 
 
 class GateStatusJson(Document, kw_only=True):
@@ -23,8 +27,6 @@ class GateStatusJson(Document, kw_only=True):
 
 
 class PartitionStatusJson(Document, kw_only=True):
-    """One model partition, all gates together and each."""
-
     model_partition: str
     applicable: int
     fresh: int
@@ -113,6 +115,45 @@ class NotePairJson(Document, kw_only=True):
     undecided_pair_id: int | None
     open_review_job_id: int | None
     change: ChangeJson | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        return self.state in (GATE_GONE, NOT_APPLICABLE)
+
+    @property
+    def is_note_changed(self) -> bool:
+        return Staleness.NOTE_CHANGED in self.reasons and not self.is_gone
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.accepted_at and self.reasons) and not self.is_gone
+
+    @property
+    def wants(self) -> str:
+        """An act of a person, a first review, or nothing: fresh and passed, or no longer applicable."""
+        if self.undecided_pair_id:
+            return ACT
+        if self.is_gone or (not self.reasons and self.decision == Decision.PASS):
+            return NOTHING
+        return ACT if self.accepted_at else REVIEW
+
+    @property
+    def can_ack(self) -> bool:
+        """True if an ack of the note's change alone makes the pair fresh."""
+        return self.reasons == [Staleness.NOTE_CHANGED] and self.review_pair_id is not None
+
+    @property
+    def is_trivial(self) -> bool:
+        """True if the only reason for staleness is a change that the gate calls trivial."""
+        return self.can_ack and self.change is not None and self.change.trivial
+
+    @property
+    def percent(self) -> str:
+        """The share of the body's words that changed; "<1" for a change that rounds to none."""
+        if self.change is None or self.change.body_ratio is None:
+            return ""
+        percent = 100 * self.change.body_ratio
+        return "<1" if 0 < percent < 1 else f"{percent:.0f}"
 
 
 class NoteEventJson(Document, kw_only=True):

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
 from itertools import islice
 
 from django.db.models import Count, Exists, Max, OuterRef
 
-from review.documents.base import timestamp
+from review.documents.base import from_row
 from review.documents.problems import problem_json
 from review.domain.diffs.words import WordDiff, word_diff
-from review.domain.markdown.links import extract_links
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
 from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
-from review.runners.rules.values import RuleInput, RuleLink
 from review.selection.gate_names import gate_json
 from review.settings.config import Config
+from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
 
 _TEXTS = 30
@@ -34,54 +33,41 @@ _EXAMPLE = re.compile(
 _TOLD = "text"  # the language of an example that is told and not shown in full
 _MAX_EXAMPLES = 20
 _NOTE = "kb/notes/example.md"
-_GRAVITY = [Severity.INFO, Severity.WARN, Severity.FAIL]
-
-
-@dataclass(frozen=True)
-class GatePage:
-    """One gate.
-
-    :param gate: None when the file is gone or cannot be used.
-    :param change: from an earlier text to the current one, where one was requested.
-    """
-
-    document: GatePageJson
-    gate_path: str
-    gate: Gate | None
-    change: WordDiff | None
+_GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
 
 def read_gate_page(
-    corpus: Corpus,
-    states: PairStates,
-    gate_id: str,
-    *,
-    against: int | None,
-    open_findings: int,
-    config: Config,
-) -> GatePage:
-    """Read a gate that exists, or of which the store has texts.
+    corpus: Corpus, states: PairStates, gate_id: str, *, open_findings: int, config: Config
+) -> tuple[Gate | None, GatePageJson]:
+    """Read a gate that exists, or of which the store has texts; None when its file cannot be used.
 
     :param open_findings: of the gate, as the queue counts them.
-    :param against: the key of an earlier text to compare the current one with.
     :raises UnknownGate: neither; the hint names near ones.
     :raises BadPath: the id is no path below the gates folder.
     """
     path = gate_path_of(gate_id, gates_folder=config.gates_folder)
-    gate = _gate(corpus, path)
+    gate = None
+    with suppress(UnreadableFile):
+        gate = corpus.gate(path)
     path_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
     if gate is None and path_id is None:
         corpus.gates.resolve([path])  # refuses, with the names that look like it
-    document = GatePageJson(
+    return gate, GatePageJson(
         gate_id=gate_id,
         gate=gate_json(gate) if gate else None,
         partitions=gate_covers(states).get(path, []),
         dispositions=_dispositions(path_id) | {DispositionState.OPEN.value: open_findings},
         texts=_texts(path_id, gate),
-        examples=list(islice(_examples(gate), _MAX_EXAMPLES)) if gate else [],
+        examples=list(islice(_examples(corpus, gate), _MAX_EXAMPLES)) if gate else [],
         problems=[problem_json(item) for item in corpus.gates.problems if item.path == path],
     )
-    return GatePage(document, path, gate, _change(path_id, gate, against))
+
+
+def change_since(gate: Gate, snapshot_id: int) -> WordDiff | None:
+    """Compare an earlier text of the gate with the current one; None where there is no such text."""
+    rows = FileSnapshot.objects.filter(pk=snapshot_id, path__path=gate.path)
+    before = rows.values_list("text", flat=True).first()
+    return None if before is None else word_diff(before, gate.text)
 
 
 def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
@@ -100,13 +86,6 @@ def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
     return covers
 
 
-def _gate(corpus: Corpus, path: str) -> Gate | None:
-    try:
-        return corpus.gate(path)
-    except UnreadableFile:
-        return None
-
-
 def _dispositions(path_id: int | None) -> dict[str, int]:
     """Findings of the gate that have a disposition, by the latest of each."""
     last = Disposition.objects.values("fingerprint").annotate(last=Max("pk")).values("last")
@@ -118,47 +97,33 @@ def _dispositions(path_id: int | None) -> dict[str, int]:
 
 def _texts(path_id: int | None, gate: Gate | None) -> list[GateTextJson]:
     rows = FileSnapshot.objects.filter(path_id=path_id).order_by("-captured_at", "-pk")
-    columns = ("pk", "content_sha256", "captured_at", "byte_size")
     return [
-        GateTextJson(
-            snapshot_id=key,
-            sha256=sha256,
-            captured_at=timestamp(at),
-            byte_size=size,
-            is_now=gate is not None and sha256 == gate.sha256,
+        from_row(
+            GateTextJson,
+            row,
+            snapshot_id=row.pk,
+            sha256=row.content_sha256,
+            is_now=gate is not None and row.content_sha256 == gate.sha256,
         )
-        for key, sha256, at, size in rows.values_list(*columns)[:_TEXTS]
+        for row in rows.defer("text")[:_TEXTS]
     ]
 
 
-def _change(path_id: int | None, gate: Gate | None, against: int | None) -> WordDiff | None:
-    if against is None or gate is None:
-        return None
-    rows = FileSnapshot.objects.filter(pk=against, path_id=path_id).values_list("text", flat=True)
-    before = rows.first()
-    return None if before is None else word_diff(before, gate.text)
-
-
-def _examples(gate: Gate) -> Iterator[ExampleJson]:
+def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
     for example in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
         is_fail = example["kind"] == "fail"
         expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
         found = holds = None
         if gate.rule in RULES and example["language"] != _TOLD:
-            found = _judged(gate.rule, example["text"] + "\n", example["language"])
+            found = _judged(corpus, gate.rule, f"{example['text']}\n", example["language"])
             holds = found == expected if expected else found != Decision.PASS
         yield ExampleJson(kind=example["kind"], expected=expected, found=found, holds=holds)
 
 
-def _judged(rule: str, text: str, language: str) -> str:
+def _judged(corpus: Corpus, rule: str, text: str, language: str) -> str:
     """`pass` for no finding, else the severity of the gravest."""
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
-    links = tuple(
-        RuleLink(link.target, link.line, resolved=None, external="://" in link.target)
-        for link in extract_links(text)
-    )
-    findings = judge(rule, RuleInput(_NOTE, text, links)).findings
-    if not findings:
-        return Decision.PASS.value
-    return max((finding.severity for finding in findings), key=_GRAVITY.index).value
+    given = rule_input(text, note_path=_NOTE, linker=corpus.linker)
+    severities = {finding.severity for finding in judge(rule, given).findings}
+    return next((word.value for word in _GRAVEST_FIRST if word in severities), Decision.PASS.value)

@@ -2,132 +2,253 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+
+from django.db.models import QuerySet
 
 from review.documents.base import from_row, timestamp
 from review.documents.problems import problem_json
-from review.domain.paths import normalise_path
+from review.domain.applicability import applies
+from review.domain.paths import lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
+from review.domain.staleness import Digests, staleness_reasons
 from review.findings.states import read_findings_now
-from review.knowledge_base import Corpus, NoSuchNote, UnreadableFile
-from review.models import Acceptance, CurrentAcceptance, FileSnapshot, KbPath
-from review.overview.documents import NoteEventJson, NoteFindingJson, NoteJson
-from review.overview.note_pairs import (
-    CurrentNote,
-    PairRow,
-    applicable_gates,
-    read_accepted,
-    read_pairs,
+from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    FileSnapshot,
+    KbPath,
+    ModelPartition,
+    ReviewPair,
 )
-from review.reviews.pair_states import read_obligations
+from review.overview.documents import (
+    GATE_GONE,
+    NOT_APPLICABLE,
+    NoteEventJson,
+    NoteFindingJson,
+    NoteJson,
+    NotePairJson,
+)
+from review.reviews.pair_states import FRESH, Obligations, read_obligations
+from review.selection.freshness import ChangeReader
 from review.selection.path_filters import gate_label
 from review.settings.config import Config
-from review.vocabulary import AcceptanceKind, DispositionState, Severity
+from review.vocabulary import (
+    OPEN_JOB_STATUSES,
+    AcceptanceKind,
+    Decision,
+    DispositionState,
+    Severity,
+)
 
+HISTORY = 30
 _GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}
 
-
-@dataclass(frozen=True)
-class NotePageRequest:
-    """A request for the page of a note.
-
-    :param partitions: model partitions; none is those that the note has something in.
-    :param before: acceptances of the history below this key; None starts with the newest.
-    """
-
-    path: str
-    partitions: tuple[str, ...] = ()
-    before: int | None = None
-    history_size: int = 30
+Key = tuple[str, str]  # gate path and model partition
 
 
 @dataclass(frozen=True)
 class NotePage:
-    """The note as it is, with its pairs, its open findings and its past, newest first.
+    """A note as it is on disk, with its document.
 
+    :param facts: None when it is gone or cannot be reviewed.
     :param kept: the last text of the note that the store kept, where the file is gone.
     """
 
-    now: CurrentNote
-    document: NoteJson
-    pairs: tuple[PairRow, ...]
+    path: str
+    facts: NoteFacts | None
+    text: str | None
     kept: FileSnapshot | None
+    document: NoteJson
 
 
-def read_note_page(corpus: Corpus, request: NotePageRequest, *, config: Config) -> NotePage:
+def read_note_page(
+    corpus: Corpus,
+    path: str,
+    *,
+    partitions: Sequence[str] = (),
+    before: int | None = None,
+    config: Config,
+) -> NotePage:
     """The page of a note that is there, or that the store has reviews of.
 
+    :param partitions: the ones to show; none shows those that the note has something in.
+    :param before: acceptances of the history below this key; None starts with the newest.
     :raises NoSuchNote: neither; the hint names near ones.
     :raises BadPath: the path is none below the root.
     """
-    path = normalise_path(request.path)
+    path = normalise_path(path)
     note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
-    now, problems = _now(corpus, path, note_id)
-    _require_note(corpus, now, config)
-    accepted = read_accepted(note_id)
+    facts, text, problems = _now(corpus, path)
+    _require_note(corpus, path, note_id, text, config)
+    accepted = _accepted(note_id)
+    sha256 = facts.sha256 if facts else None
     obligations = read_obligations(config)
-    rows = read_pairs(
-        corpus,
-        now,
-        accepted,
-        partitions=request.partitions,
-        obligations=obligations,
-        gates_folder=config.gates_folder,
-    )
-    shown = {row.gate_path for row in rows}
-    facts = now.facts
+    gates = [gate for gate in corpus.gates.gates if facts and applies(gate.requirement, facts.kind)]
+    reader = _PairReader(corpus, path, sha256, gates, accepted)
+    pairs = reader.read(note_id, partitions, obligations)
+    shown = {row.gate_path for row in pairs}
     document = NoteJson(
         note_path=path,
-        sha256=facts.sha256 if facts else None,
-        title=regions_of(now.text).title_text if now.text else "",
+        sha256=sha256,
+        title=regions_of(text).title_text if text else "",
         status=facts.status if facts else "",
         type=facts.kind.type_path if facts else "",
         traits=sorted(facts.kind.traits) if facts else [],
-        pairs=list(rows),
+        pairs=pairs,
         unjudged_gates=[
             gate.gate_id
-            for gate in applicable_gates(corpus, now)
+            for gate in gates
             if gate.path not in shown and not obligations.is_owed(gate)
         ],
-        findings=_findings(corpus, now, accepted, config),
-        history=list(_history(note_id, request, config)),
+        findings=_findings(corpus, path, sha256, accepted),
+        history=_history(note_id, before, config),
         problems=[problem_json(problem) for problem in problems],
     )
-    kept = None
-    if now.text is None:
-        texts = FileSnapshot.objects.filter(path_id=note_id)
-        kept = texts.order_by("-captured_at", "-pk").first()
-    return NotePage(now, document, rows, kept)
+    texts = FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
+    return NotePage(path, facts, text, texts.first() if text is None else None, document)
 
 
-def _now(corpus: Corpus, path: str, path_id: int | None) -> tuple[CurrentNote, tuple[Problem, ...]]:
+def _now(corpus: Corpus, path: str) -> tuple[NoteFacts | None, str | None, Iterable[Problem]]:
     try:
         note = corpus.read_note(path)
     except UnreadableFile as refused:
-        return CurrentNote(path, path_id, None, None), (refused.problem,)
+        return None, None, (refused.problem,)
     facts = corpus.facts_of(note)
-    return CurrentNote(path, path_id, facts, note.text), facts.problems
+    return facts, note.text, facts.problems
 
 
-def _require_note(corpus: Corpus, now: CurrentNote, config: Config) -> None:
+def _require_note(
+    corpus: Corpus, path: str, note_id: int | None, text: str | None, config: Config
+) -> None:
     """Refuse a path that is no note now and that the store does not know as one."""
     # A gate is known by its path, too.
-    is_gate = now.path.startswith(f"{config.gates_folder}/")
-    if now.path_id and not (is_gate and not Acceptance.objects.filter(note=now.path_id).exists()):
+    is_gate = path.startswith(f"{config.gates_folder}/")
+    if note_id and not (is_gate and not Acceptance.objects.filter(note=note_id).exists()):
         return
-    if not any(now.path.startswith(f"{root}/") for root in config.note_roots):
+    if not any(path.startswith(f"{root}/") for root in config.note_roots):
         raise NoSuchNote(
-            f"{now.path!r} is no note: notes are below {', '.join(config.note_roots)}",
+            f"{path!r} is no note: notes are below {', '.join(config.note_roots)}",
             hint="kb/review.toml names the folders of notes",
         )
-    if now.text is None:
-        corpus.notes([now.path])  # refuses it, with the names that look like it
+    if text is None:
+        corpus.notes([path])  # refuses it, with the names that look like it
+
+
+def _accepted(note_id: int | None) -> list[CurrentAcceptance]:
+    """Current acceptances of a note with all that a page shows of them, the latest first."""
+    rows = CurrentAcceptance.objects.filter(
+        model_partition__in=ModelPartition.objects.all(), note_id=note_id
+    )
+    evidence = "event__review_pair"
+    snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
+    related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
+    rows = rows.select_related(*related, *snapshots)
+    return list(rows.defer(*(f"{name}__text" for name in snapshots)).order_by("-event_id"))
+
+
+class _PairReader:
+    """Compares acceptances of one note with its current text and the current gates."""
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        note_path: str,
+        sha256: str | None,
+        applicable: Collection[Gate],
+        accepted: Iterable[CurrentAcceptance],
+    ) -> None:
+        self._note_path, self._sha256 = note_path, sha256
+        self._gates = {gate.path: gate for gate in corpus.gates.gates}
+        self._folder = corpus.gates.folder
+        self._applicable = {gate.path: gate for gate in applicable}
+        self._known = {(row.gate.path, row.model_partition.name): row for row in accepted}
+        self._changes = ChangeReader(corpus)
+        if sha256 is not None:
+            rows = self._known.values()
+            changed = (row for row in rows if row.note_snapshot.content_sha256 != sha256)
+            self._changes.load({_judged_text(row) for row in changed})
+
+    def read(
+        self, note_id: int | None, partitions: Sequence[str], obligations: Obligations
+    ) -> list[NotePairJson]:
+        """Return the pairs that partitions must review or have accepted, by gate and partition."""
+        pairs = ReviewPair.objects.filter(note_id=note_id)
+        jobs = _latest(pairs.filter(job__status__in=OPEN_JOB_STATUSES), "job_id")
+        # Without a readable decision, and without one that a person set.
+        unknown = pairs.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
+        undecided = _latest(unknown.filter(decision_events__isnull=True), "pk")
+        seen = {*self._known, *jobs, *undecided}
+        names = partitions or {name for _gate_path, name in seen}
+        owing = obligations.including(partitions)
+        owed = {
+            (path, name)
+            for path, gate in self._applicable.items()
+            for name in names
+            if owing.owes(name, gate)
+        }
+        keys = sorted(owed | {key for key in seen if key[1] in names})
+        return [self._pair(key, jobs.get(key), undecided.get(key, 0)) for key in keys]
+
+    def _pair(self, key: Key, job_id: int | None, undecided: int) -> NotePairJson:
+        gate_path, partition = key
+        accepted, gate = self._known.get(key), self._gates.get(gate_path)
+        event, note_text = accepted and accepted.event, accepted and accepted.note_snapshot
+        reasons = staleness_reasons(
+            current=Digests(note=self._sha256, gate=gate and gate.sha256),
+            accepted=Digests(
+                note=accepted.note_snapshot.content_sha256,
+                gate=accepted.gate_snapshot.content_sha256,
+            )
+            if accepted
+            else None,
+        )
+        state = reasons[0].value if reasons else FRESH
+        if gate is None:
+            state = GATE_GONE
+        elif self._sha256 is not None and gate_path not in self._applicable:
+            state = NOT_APPLICABLE
+        pair_id = event and event.review_pair_id
+        gate_id = gate_label(gate_path, self._folder)
+        row = from_row(
+            NotePairJson,
+            event,  # of which None has nothing
+            gate_id=gate_id,
+            gate_path=gate_path,
+            lens=lens_of(gate_id),
+            model_partition=partition,
+            state=state,
+            reasons=[reason.value for reason in reasons],
+            reason=event.reason or None if event else None,
+            gate_sha256=gate and gate.sha256,
+            review_pair_id=pair_id,
+            undecided_pair_id=undecided if undecided > (pair_id or 0) else None,
+            open_review_job_id=job_id,
+            accepted_note_sha256=note_text and note_text.content_sha256,
+            accepted_note_snapshot_id=note_text and note_text.pk,
+        )
+        if accepted and gate and row.is_note_changed:
+            since = _judged_text(accepted)
+            row.change = self._changes.change(self._note_path, gate, since=since)
+        return row
+
+
+def _judged_text(accepted: CurrentAcceptance) -> int:
+    """The snapshot of the note that was judged; an ack accepts a later one."""
+    evidence = accepted.event.review_pair
+    return evidence.note_snapshot_id if evidence else accepted.note_snapshot_id
+
+
+def _latest(pairs: QuerySet[ReviewPair], column: str) -> dict[Key, int]:
+    rows = pairs.order_by("pk").values_list("gate__path", "job__model_partition__name", column)
+    return {(gate, partition): value for gate, partition, value in rows}
 
 
 def _findings(
-    corpus: Corpus, now: CurrentNote, accepted: Iterable[CurrentAcceptance], config: Config
+    corpus: Corpus, path: str, sha256: str | None, accepted: Iterable[CurrentAcceptance]
 ) -> list[NoteFindingJson]:
     """Open findings of current reviews: each once, as its latest review has it; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
@@ -138,22 +259,22 @@ def _findings(
         and row.event.kind != AcceptanceKind.OVERRIDE
         and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
     ]
-    digests = {now.path: now.facts.sha256} if now.facts else {}
-    reviewed = [(pair, now.path, row.gate.path) for row, pair in rows]
-    found = read_findings_now(corpus, reviewed, digests=digests)
-    seen: dict[str, NoteFindingJson] = {}
-    for (row, pair), findings in zip(rows, found, strict=True):
-        for finding in findings:
-            if finding.status == DispositionState.OPEN:
-                item = NoteFindingJson(
-                    gate_id=gate_label(row.gate.path, config.gates_folder),
-                    model_partition=row.model_partition.name,
-                    review_pair_id=pair.pk,
-                    finding=finding,
-                )
-                seen.setdefault(finding.fingerprint, item)
+    reviewed = [(pair, path, row.gate.path) for row, pair in rows]
+    found = read_findings_now(corpus, reviewed, digests={path: sha256} if sha256 else {})
+    items = [
+        NoteFindingJson(
+            gate_id=gate_label(row.gate.path, corpus.gates.folder),
+            model_partition=row.model_partition.name,
+            review_pair_id=pair.pk,
+            finding=finding,
+        )
+        for (row, pair), findings in zip(rows, found, strict=True)
+        for finding in findings
+        if finding.status == DispositionState.OPEN
+    ]
+    latest = {item.finding.fingerprint: item for item in reversed(items)}
     return sorted(
-        seen.values(),
+        latest.values(),
         key=lambda item: (
             _GRAVEST_FIRST[item.finding.severity],
             item.finding.line_now or 0,
@@ -162,16 +283,15 @@ def _findings(
     )
 
 
-def _history(
-    note_id: int | None, request: NotePageRequest, config: Config
-) -> Iterable[NoteEventJson]:
+def _history(note_id: int | None, before: int | None, config: Config) -> list[NoteEventJson]:
+    """The newest acceptances, one more than a page shows."""
     rows = Acceptance.objects.filter(note_id=note_id).select_related(
         "gate", "model_partition", "note_snapshot"
     )
-    if request.before is not None:
-        rows = rows.filter(pk__lt=request.before)
-    for row in rows.defer("note_snapshot__text").order_by("-pk")[: request.history_size + 1]:
-        yield from_row(
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    return [
+        from_row(
             NoteEventJson,
             row,
             acceptance_event_id=row.pk,
@@ -180,3 +300,5 @@ def _history(
             at=timestamp(row.accepted_at),
             note_sha256=row.note_snapshot.content_sha256,
         )
+        for row in rows.defer("note_snapshot__text").order_by("-pk")[: HISTORY + 1]
+    ]

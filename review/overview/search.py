@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from django.db.models import QuerySet
+
 from review.domain.excerpts import Part, excerpt
 from review.domain.markdown.frontmatter import parse_frontmatter
-from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
+from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
 from review.overview.documents import JumpJson
 from review.overview.search_index import Entry, WordIndex, open_index
@@ -79,7 +81,6 @@ def search(
     :param offset: how many of each kind to skip, of those that earlier pages show.
     :param seconds: how long to index new texts before searching.
     """
-    reader = _HitReader(corpus, words, config.gates_folder)
     deadline = time.monotonic() + seconds
     path, store_id = config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
     with open_index(path, store_id=store_id) as index:
@@ -88,9 +89,36 @@ def search(
             kind: index.find(words, kind=kind, limit=PER_KIND, offset=offset) for kind in kinds
         }
         counts = {kind: index.count(words, kind=kind) for kind in SearchKind}
-    return SearchResult(
-        {kind: list(reader.read(kind, names[kind])) for kind in kinds}, counts, complete
-    )
+    hits = {kind: list(_hits(corpus, kind, names[kind], words)) for kind in kinds}
+    return SearchResult(hits, counts, complete)
+
+
+def _hits(
+    corpus: Corpus, kind: SearchKind, names: Sequence[str], words: Sequence[str]
+) -> Iterator[Hit]:
+    """Read the hits from the store and the files, with excerpts around the words."""
+    if kind is SearchKind.NOTE:
+        for path in names:
+            with suppress(UnreadableFile):
+                text = corpus.read_note(path).text
+                parts = excerpt(text[parse_frontmatter(text).body_offset :], words)
+                if not any(part.found for part in parts):
+                    parts = excerpt(text, words)
+                yield Hit(path, parts, path)
+        return
+    rows: QuerySet[Finding] | QuerySet[ReviewPair]
+    if kind is SearchKind.FINDING:
+        columns = ("fingerprint", "pair__note__path", "pair__gate__path", "severity", "text")
+        rows = Finding.objects.filter(fingerprint__in=names).order_by("pk")  # the latest stays
+    else:
+        columns = ("pk", "note__path", "gate__path", "decision", "review_text__text")
+        rows = ReviewPair.objects.filter(pk__in=names, status=PairStatus.COMPLETED)
+    found = {str(key): values for key, *values in rows.values_list(*columns)}
+    for name in names:
+        if name in found:
+            note, gate, word, text = found[name]
+            gate_id = gate_label(gate, corpus.gates.folder)
+            yield Hit(name, excerpt(text, words), note, gate_id, word)
 
 
 def _add_notes(index: WordIndex, corpus: Corpus, deadline: float) -> bool:
@@ -101,15 +129,13 @@ def _add_notes(index: WordIndex, corpus: Corpus, deadline: float) -> bool:
     for chunk in batched(changed, _NOTES_AT_ONCE):
         if time.monotonic() > deadline:
             return False
-        index.add(_note_entries(corpus, chunk))
+        entries = []
+        for note in chunk:
+            with suppress(UnreadableFile):
+                text = corpus.read_note(note.path).text
+                entries.append(Entry(SearchKind.NOTE, note.path, note.path, text, note.sha256))
+        index.add(entries)
     return True
-
-
-def _note_entries(corpus: Corpus, notes: Iterable[NoteFacts]) -> Iterator[Entry]:
-    for note in notes:
-        with suppress(UnreadableFile):
-            text = corpus.read_note(note.path).text
-            yield Entry(SearchKind.NOTE, note.path, note.path, text, note.sha256)
 
 
 def _add_reviews(index: WordIndex, deadline: float) -> bool:
@@ -125,64 +151,17 @@ def _add_reviews(index: WordIndex, deadline: float) -> bool:
         index.add(_review_entries(jobs), last_event=events[-1][0])
 
 
-class _HitReader:
-    """Reads the hits from the store and the files, with excerpts around the words."""
-
-    def __init__(self, corpus: Corpus, words: Sequence[str], gates_folder: str) -> None:
-        self._corpus, self._words, self._gates_folder = corpus, words, gates_folder
-
-    def read(self, kind: SearchKind, names: Sequence[str]) -> Iterator[Hit]:
-        if kind is SearchKind.NOTE:
-            return self._notes(names)
-        return self._findings(names) if kind is SearchKind.FINDING else self._reviews(names)
-
-    def _notes(self, paths: Sequence[str]) -> Iterator[Hit]:
-        for path in paths:
-            try:
-                text = self._corpus.read_note(path).text
-            except UnreadableFile:
-                continue
-            body = text[parse_frontmatter(text).body_offset :]
-            parts = excerpt(body, self._words)
-            if not any(part.found for part in parts):
-                parts = excerpt(text, self._words)
-            yield Hit(path, parts, path)
-
-    def _findings(self, fingerprints: Sequence[str]) -> Iterator[Hit]:
-        columns = ("fingerprint", "pair__note__path", "pair__gate__path", "severity", "text")
-        rows = (
-            Finding.objects.filter(fingerprint__in=fingerprints)
-            .order_by("pk")
-            .values_list(*columns)
-        )
-        latest = {row[0]: row for row in rows}
-        for fingerprint in fingerprints:
-            if fingerprint in latest:
-                _fingerprint, note, gate, severity, text = latest[fingerprint]
-                gate_id = gate_label(gate, self._gates_folder)
-                yield Hit(fingerprint, excerpt(text, self._words), note, gate_id, severity)
-
-    def _reviews(self, names: Sequence[str]) -> Iterator[Hit]:
-        keys = [int(name) for name in names]
-        pairs = ReviewPair.objects.filter(pk__in=keys, status=PairStatus.COMPLETED)
-        columns = ("note__path", "gate__path", "decision", "review_text__text")
-        rows = {row[0]: row[1:] for row in pairs.values_list("pk", *columns)}
-        for key in keys:
-            if key in rows:
-                note, gate, decision, text = rows[key]
-                gate_id = gate_label(gate, self._gates_folder)
-                yield Hit(str(key), excerpt(text, self._words), note, gate_id, decision)
-
-
 def find_jumps(query: str) -> list[JumpJson]:
     """Find the job and the review with this number, and findings by the start of a fingerprint."""
     word = query.strip().lower()
     found: list[JumpJson] = []
     if _KEY.fullmatch(word):
-        if ReviewJob.objects.filter(pk=word).exists():
-            found.append(JumpJson(kind="job", key=word))
-        if ReviewPair.objects.completed().filter(pk=word).exists():
-            found.append(JumpJson(kind="review", key=word))
+        named = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}
+        found += [
+            JumpJson(kind=kind, key=word)
+            for kind, rows in named.items()
+            if rows.filter(pk=word).exists()
+        ]
     if _FINGERPRINT.fullmatch(word):
         # A range, which an index answers; "g" sorts after every hexadecimal digit.
         matching = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 from review.errors import TryAgain
@@ -27,11 +27,8 @@ _COLUMNS = "name UNINDEXED, digest UNINDEXED, title, body, tokenize='unicode61 r
 class SearchBusy(TryAgain):
     """The search index cannot be used now."""
 
-    code = "search-busy"
 
-
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A text of one of the `KINDS`; `digest` identifies the version that is indexed."""
 
     kind: str

@@ -13,7 +13,7 @@ from review.documents.problems import no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
 from review.jobs.abandonment import abandoned_jobs
 from review.jobs.provenance import unknown_partitions
-from review.knowledge_base import Corpus, Gate, NoteList
+from review.knowledge_base import Corpus, NoteList
 from review.models import KbPath, ReviewJob, ReviewPair
 from review.overview.documents import (
     GateStatusJson,
@@ -23,7 +23,7 @@ from review.overview.documents import (
     StatusJson,
 )
 from review.overview.next_steps import next_steps
-from review.queue.entries import WarnQueue, read_warn_queue
+from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
@@ -56,18 +56,19 @@ def read_status(
 ) -> StatusJson:
     """Coverage, queue, jobs and orphans, of one model partition or of all."""
     states = read_pair_states(corpus, config=config)
+    chosen = (model_partition,) if model_partition else ()
+    listed = NoteList(states.notes, states.problems)
+    queue = read_warn_queue(corpus, QueueFilter(partitions=chosen), listed=listed)
+    abandoned = abandoned_jobs(older_than=config.abandoned_after, processes=Processes(), now=now)
     scope = LookRequest(model_partition=model_partition)
-    queue = _read_queue(corpus, states, model_partition)
     looks = read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look
     status = StatusJson(
         notes=len(states.notes),
         gates=len(states.gates),
         uncovered=count_uncovered(states, partition=model_partition or BEST),
-        partitions=read_coverage(
-            states, [model_partition] if model_partition else states.partitions
-        ),
+        partitions=[read_coverage(states, name) for name in chosen or states.partitions],
         jobs=count_jobs(),
-        abandoned_jobs=_abandoned(config, now=now),
+        abandoned_jobs=list(abandoned),
         queue=queue.queue.count_entries(),
         waiting_findings=queue.queue.waiting,
         needs_a_look=len(looks),
@@ -89,12 +90,9 @@ def read_status(
         look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
         for look in looks
     )
+    pairs, trivial = states.count_model_pairs(), dict(_trivial_changes(corpus, status))
     status.next_steps = next_steps(
-        status,
-        stale_rules=stale_rules,
-        model_pairs=states.count_model_pairs(),
-        trivial=dict(_trivial_changes(corpus, status)),
-        model=model_partition,
+        status, stale_rules=stale_rules, model_pairs=pairs, trivial=trivial, model=model_partition
     )
     return status
 
@@ -164,21 +162,6 @@ def _stale(status: StatusJson) -> Iterator[str]:
         yield f"no note was found, and {gone} that were reviewed are gone"
 
 
-def _read_queue(corpus: Corpus, states: PairStates, model_partition: str | None) -> WarnQueue:
-    wanted = QueueFilter(partitions=(model_partition,) if model_partition else ())
-    listed = NoteList(states.notes, states.problems)
-    return read_warn_queue(corpus, wanted, listed=listed)
-
-
-def _abandoned(config: Config, *, now: datetime) -> list[int]:
-    found = abandoned_jobs(older_than=config.abandoned_after, processes=Processes(), now=now)
-    return list(found)
-
-
-def read_coverage(states: PairStates, partitions: Iterable[str]) -> list[PartitionStatusJson]:
-    return [_coverage(states, name) for name in partitions]
-
-
 def count_uncovered(states: PairStates, *, partition: str = BEST) -> int:
     """Count the pairs that are not fresh: in any partition, or in this one."""
     counts = sum(states.count(partition, states.notes), Counter())
@@ -212,10 +195,21 @@ def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
 
 
-def _coverage(states: PairStates, name: str) -> PartitionStatusJson:
+def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
     decisions = states.decisions.get(name, {})
     gates = [
-        _gate(gate, count, decisions.get(gate.path, Counter()))
+        GateStatusJson(
+            gate_id=gate.gate_id,
+            applicable=count.total(),
+            fresh=sum(count[state] for state in DECIDED),
+            missing_review=count[Staleness.MISSING_REVIEW.value],
+            gate_changed=count[Staleness.GATE_CHANGED.value],
+            note_changed=count[Staleness.NOTE_CHANGED.value],
+            decisions={
+                word.value: decisions.get(gate.path, Counter())[word]
+                for word in ACCEPTING_DECISIONS
+            },
+        )
         for gate, count in zip(states.gates, states.count(name, states.notes), strict=True)
     ]
     # Pairs that an open job will answer, each once.
@@ -226,16 +220,4 @@ def _coverage(states: PairStates, name: str) -> PartitionStatusJson:
         fresh=sum(gate.fresh for gate in gates),
         in_flight=in_flight.count(),
         gates=gates,
-    )
-
-
-def _gate(gate: Gate, count: Counter[str], decisions: Mapping[str, int]) -> GateStatusJson:
-    return GateStatusJson(
-        gate_id=gate.gate_id,
-        applicable=count.total(),
-        fresh=sum(count[state] for state in DECIDED),
-        missing_review=count[Staleness.MISSING_REVIEW.value],
-        gate_changed=count[Staleness.GATE_CHANGED.value],
-        note_changed=count[Staleness.NOTE_CHANGED.value],
-        decisions={word.value: decisions.get(word.value, 0) for word in ACCEPTING_DECISIONS},
     )

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db.models import OuterRef, Q, Subquery
 
@@ -18,8 +19,7 @@ _WEEK = timedelta(days=7)
 _MOVES = (DispositionState.FIXED, DispositionState.REJECTED)
 
 
-@dataclass(frozen=True)
-class FindingPeriod:
+class FindingPeriod(NamedTuple):
     """A finding in an accepted review, until another review of the pair was accepted."""
 
     read_at: datetime
@@ -43,19 +43,20 @@ def read_trends(*, now: datetime) -> Trends:
     """Count the open, new, fixed and rejected findings, and the costs, of the last weeks."""
     ends = [now - _WEEK * back for back in reversed(range(WEEKS))]
     said: defaultdict[str, list[tuple[datetime, str]]] = defaultdict(list)
-    for name, at, state in Disposition.objects.order_by("pk").values_list(
-        "fingerprint", "at", "state"
-    ):
+    decided = Disposition.objects.order_by("pk").values_list("fingerprint", "at", "state")
+    for name, at, state in decided:
         said[name].append((at, state))
     counts = {name: [0] * WEEKS for name in ("open", "new", *(state.value for state in _MOVES))}
     for name, reports in _reports().items():
-        _count(counts["new"], ends, min(report.since for report in reports))
+        born = _week(ends, min(report.since for report in reports))
+        if born >= 0:
+            counts["new"][born] += 1
         for position, end in enumerate(ends):
             counts["open"][position] += _is_open(reports, said.get(name, ()), end)
     for words in said.values():
         at, state = words[-1]
-        if state in _MOVES:
-            _count(counts[state], ends, at)
+        if state in _MOVES and _week(ends, at) >= 0:
+            counts[state][_week(ends, at)] += 1
     return Trends(ends, counts, _costs(ends))
 
 
@@ -77,8 +78,8 @@ def _reports() -> dict[str, list[FindingPeriod]]:
         Subquery(later.order_by("pk").values("accepted_at")[:1]),
     )
     found: defaultdict[str, list[FindingPeriod]] = defaultdict(list)
-    for name, read_at, since, until in rows.iterator():
-        found[name].append(FindingPeriod(read_at, since, until))
+    for name, *period in rows.iterator():
+        found[name].append(FindingPeriod(*period))
     return found
 
 
@@ -100,10 +101,9 @@ def _is_open(
     return state == DispositionState.OPEN or again
 
 
-def _count(numbers: list[int], ends: Sequence[datetime], at: datetime) -> None:
-    position = WEEKS - 1 - max(0, (ends[-1] - at) // _WEEK)
-    if position >= 0:
-        numbers[position] += 1
+def _week(ends: Sequence[datetime], at: datetime) -> int:
+    """The place of the week of a moment; below 0 before the first."""
+    return WEEKS - 1 - max(0, (ends[-1] - at) // _WEEK)
 
 
 def _costs(ends: Sequence[datetime]) -> dict[str, list[float]]:
@@ -114,5 +114,5 @@ def _costs(ends: Sequence[datetime]) -> dict[str, list[float]]:
     for partition, at, telemetry in jobs.order_by("pk").values_list(*columns).iterator():
         cost = read_usage(telemetry).cost_usd
         if cost:
-            found[partition][WEEKS - 1 - max(0, (ends[-1] - at) // _WEEK)] += cost
+            found[partition][_week(ends, at)] += cost
     return dict(sorted(found.items()))

@@ -8,8 +8,9 @@ from datetime import timedelta
 import pytest
 
 from review.models import Acceptance, DecisionEvent, Disposition, JobEvent
-from review.overview.events import EventFilter, EventKind, newest_events
 from review.vocabulary import AcceptanceKind, JobStatus
+from review.web.core.filters import Filters, write_place
+from review.web.pages.events import EventKind, newest_events
 from tests.builders import NOW
 from tests.rows import (
     acceptance_row,
@@ -30,11 +31,14 @@ TABLES = {
 }
 
 
-def events(wanted, *, limit=3):
+def events(*, limit=3, **values):
     """Every event, page after page."""
-    cursor, found = {}, []
-    while cursor is not None:
-        page, cursor = newest_events(wanted, cursor=cursor, limit=limit, gates_folder=GATES)
+    found, following = [], ()
+    while following is not None:
+        after = {"after": (write_place(following),)} if following else {}
+        page, following = newest_events(
+            Filters("/events/", values | after), limit=limit, gates_folder=GATES
+        )
         found.extend((row.kind, row.key) for row in page)
         assert len(found) < 300
     return found
@@ -79,26 +83,24 @@ def expected(*kinds, actor="", **conditions):
 class TestEveryEventOnceInTheOrderOfTime:
     @pytest.mark.parametrize("limit", [1, 3, 50, 500])
     def test_of_all_kinds(self, limit):
-        assert events(EventFilter(), limit=limit) == expected()
+        assert events(limit=limit) == expected()
 
     @pytest.mark.parametrize("kind", list(EventKind))
     def test_of_one_kind(self, kind):
-        assert events(EventFilter(kinds=(kind,))) == expected(kind)
+        assert events(what=(kind,)) == expected(kind)
 
     @pytest.mark.parametrize("actor", ["human:", "agent:x", "nobody:"])
     @pytest.mark.parametrize("limit", [1, 4, 500])
     def test_of_some_actors(self, actor, limit):
-        assert events(EventFilter(actors=(actor,)), limit=limit) == expected(actor=actor)
+        assert events(actor=(actor,), limit=limit) == expected(actor=actor)
 
     def test_of_moves_to_a_status(self):
-        wanted = EventFilter(to_statuses=(JobStatus.FAILED,))
-
-        assert events(wanted) == expected(EventKind.JOB, to_status="failed")
+        assert events(to=(JobStatus.FAILED,)) == expected(EventKind.JOB, to_status="failed")
 
     def test_of_acks_of_some_actors(self):
-        wanted = EventFilter(kinds=(EventKind.ACCEPTANCE, EventKind.FINDING), actors=("sweep:",))
+        kinds = (EventKind.ACCEPTANCE, EventKind.FINDING)
 
-        assert events(wanted) == expected(EventKind.ACCEPTANCE, EventKind.FINDING, actor="sweep:")
+        assert events(what=kinds, actor=("sweep:",)) == expected(*kinds, actor="sweep:")
 
 
 class TestCost:
@@ -109,4 +111,4 @@ class TestCost:
         )
 
         with django_assert_max_num_queries(4 + 1):
-            newest_events(EventFilter(actors=("x:",)), cursor={}, limit=5, gates_folder=GATES)
+            newest_events(Filters("/events/", {"actor": ("x:",)}), limit=5, gates_folder=GATES)

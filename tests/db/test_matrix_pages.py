@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from review.overview.matrix import ROWS_A_PAGE, MatrixRequest, Mode, read_matrix
 from review.reviews.pair_states import BEST, FAILING, STALE, STATES, PairStates
+from review.web.core.filters import Filters, write_place
+from review.web.pages.matrix_cells import ROWS_A_PAGE, Matrix, Mode
 from tests.helpers.maps import random_states
 
 pytestmark = pytest.mark.django_db
@@ -22,11 +23,11 @@ def below(path: str, folder: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
-def fits(base: PairStates, note, request: MatrixRequest, places: list[int]) -> bool:
-    if request.mode is Mode.DISAGREE:
+def fits(base: PairStates, note, mode: Mode, places: list[int]) -> bool:
+    if mode is Mode.DISAGREE:
         return bool(base.disputed.get(note.path, set()) & set(places))
-    row = base.row(request.partition, note)
-    wanted = {Mode.NOT_FRESH: STALE, Mode.FAILING: FAILING}.get(request.mode)
+    row = base.row("p1", note)
+    wanted = {Mode.NOT_FRESH: STALE, Mode.FAILING: FAILING}.get(mode)
     return wanted is None or any(row[place] in wanted for place in places)
 
 
@@ -41,17 +42,15 @@ def top_of(base: PairStates, folder: str) -> str:
         folder = f"{folder}/{names.pop()}".lstrip("/")
 
 
-def expected(base: PairStates, request: MatrixRequest) -> tuple[list[str], list[str]]:
+def expected(
+    base: PairStates, mode: Mode, lenses: tuple[str, ...], folder: str, *, unfolded: bool
+) -> tuple[list[str], list[str]]:
     """Paths of the folders and of the notes, on all pages together."""
-    places = [
-        place
-        for place, gate in enumerate(base.gates)
-        if not request.lenses or gate.lens in request.lenses
-    ]
-    notes = [note for note in base.notes if below(note.path, request.folder)]
-    if request.unfolded or len(notes) <= ROWS_A_PAGE:
-        return [], [note.path for note in notes if fits(base, note, request, places)]
-    top = top_of(base, request.folder)
+    places = [place for place, gate in enumerate(base.gates) if not lenses or gate.lens in lenses]
+    notes = [note for note in base.notes if below(note.path, folder)]
+    if unfolded or len(notes) <= ROWS_A_PAGE:
+        return [], [note.path for note in notes if fits(base, note, mode, places)]
+    top = top_of(base, folder)
     start = len(top) + 1 if top else 0
     inner = sorted(
         {
@@ -63,24 +62,29 @@ def expected(base: PairStates, request: MatrixRequest) -> tuple[list[str], list[
     folders = [
         folder
         for folder in inner
-        if any(fits(base, note, request, places) for note in notes if below(note.path, folder))
+        if any(fits(base, note, mode, places) for note in notes if below(note.path, folder))
     ]
     own = [note for note in notes if "/" not in note.path[start:]]
-    return folders, [note.path for note in own if fits(base, note, request, places)]
+    return folders, [note.path for note in own if fits(base, note, mode, places)]
 
 
-def pages(base: PairStates, **query) -> tuple[list[str], list[str]]:
+def matrix(base: PairStates, **values: tuple[str, ...]) -> Matrix:
+    return Matrix(base, Filters("/matrix/", {name: v for name, v in values.items() if v}))
+
+
+def pages(base: PairStates, **values: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The same, page after page."""
-    folders, notes, after = [], [], ""
+    folders, notes = [], []
+    after: tuple[str, ...] = ()
     while True:
-        shown = read_matrix(base, MatrixRequest(after=after, **query))
-        folders += [folder.path for folder in shown.folders]
-        notes += [row.note_path for row in shown.rows]
+        shown = matrix(base, after=after, **values)
+        folders += shown.folders
+        notes += [note.path for note in shown.rows]
         assert len(shown.folders) + len(shown.rows) <= ROWS_A_PAGE
-        if not shown.has_more:
+        if not shown.following:
             return folders, notes
         assert len(shown.folders) + len(shown.rows) == ROWS_A_PAGE
-        after = shown.last
+        after = (write_place((shown.following,)),)
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -99,10 +103,12 @@ def pages(base: PairStates, **query) -> tuple[list[str], list[str]]:
 def test_pages_together_are_all(mode, lenses, unfolded, folders, folder):
     more = {"folders": folders, "notes": 2000} if folders else {}
     base = random_states(11, **more)
-    query = {"partition": "p1", "mode": mode, "lenses": lenses, "folder": folder}
-    request = MatrixRequest(unfolded=unfolded, **query)
+    fold = ("off",) if unfolded else ()
+    values = {"model": ("p1",), "mode": (mode,), "lens": lenses, "folder": (folder,)}
 
-    assert pages(base, unfolded=unfolded, **query) == expected(base, request)
+    found = pages(base, fold=fold, **values)
+
+    assert found == expected(base, mode, lenses, folder, unfolded=unfolded)
 
 
 @pytest.mark.parametrize("partition", ["p0", "nobody", BEST])
@@ -110,13 +116,14 @@ def test_pages_together_are_all(mode, lenses, unfolded, folders, folder):
 def test_counts_are_those_of_all_notes_below(partition, folder):
     base = random_states(5)
 
-    shown = read_matrix(base, MatrixRequest(partition=partition, folder=folder))
+    shown = matrix(base, model=(partition,), folder=(folder,))
 
     notes = [note for note in base.notes if below(note.path, folder)]
     cells = [state for note in notes for state in base.row(partition, note)]
-    assert shown.counts == {state: cells.count(state) for state in STATES}
-    assert shown.notes_below == len(notes)
-    for inner in shown.folders:
-        rows = [base.row(partition, note) for note in notes if below(note.path, inner.path)]
-        assert inner.notes == len(rows)
-        assert inner.total.total() == sum(state != "" for row in rows for state in row)
+    assert shown.count(shown.below) == {state: cells.count(state) for state in STATES}
+    assert len(shown.below) == len(notes)
+    for path, inside in shown.folders.items():
+        rows = [base.row(partition, note) for note in notes if below(note.path, path)]
+        assert len(inside) == len(rows)
+        told = sum(shown.count(inside).values())
+        assert told == sum(state != "" for row in rows for state in row)

@@ -23,7 +23,7 @@ from review.knowledge_base.notes import facts_of
 from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
 from review.settings.config import Config
 from review.settings.file import read_settings
-from review.web.core.filters import parse_filters, read_place, write_place
+from review.web.core.filters import parse_filters, write_place
 from tests.fuzz import rules
 
 _NOTE, _GATE = "kb/notes/a.md", "kb/instructions/review-gates/prose/x.md"
@@ -151,14 +151,14 @@ def address(data: bytes) -> None:
     assert again.fields == found.fields
     for kinds in _KINDS:
         try:
-            place = read_place(found, *kinds)
+            place = found.place(*kinds)
         except ReviewError as refused:
             assert refused.message
             continue
         if place is not None:
             assert tuple(map(type, place)) == kinds
             turned = RequestFactory().get(found.url(after=write_place(place)))
-            assert read_place(parse_filters(turned, _KNOWN), *kinds) == place
+            assert parse_filters(turned, _KNOWN).place(*kinds) == place
 
 
 TARGETS: Mapping[str, Callable[[bytes], None]] = {

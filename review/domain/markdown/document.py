@@ -159,22 +159,16 @@ def _tracked(rule: InlineRule) -> InlineRule:
 
     def tracked(state: StateInline, silent: bool) -> bool:
         start, known = state.pos, len(state.tokens)
-        if not rule(state, silent):
-            return False
-        if not silent:
-            _note_span(state, start, state.tokens[known:])
-        return True
+        found = rule(state, silent)
+        made = (token for token in state.tokens[known:] if token.type != "text")
+        if not silent and (token := next(made, None)):
+            token.meta[SPAN] = (start, state.pos)
+            if token.type == "link_open" and token.info != "auto" and LABEL not in token.meta:
+                end = state.md.helpers.parseLinkLabel(state, start, True)
+                token.meta[LABEL] = (start + 1, end)
+        return found
 
     return tracked
-
-
-def _note_span(state: StateInline, start: int, made: Sequence[Token]) -> None:
-    token = next((token for token in made if token.type != "text"), None)
-    if token is not None:
-        token.meta[SPAN] = (start, state.pos)
-        if token.type == "link_open" and token.info != "auto" and LABEL not in token.meta:
-            end = state.md.helpers.parseLinkLabel(state, start, True)
-            token.meta[LABEL] = (start + 1, end)
 
 
 def _span_rule(kind: str, end_of: Callable[[StateInline], int]) -> InlineRule:

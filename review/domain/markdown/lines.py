@@ -43,12 +43,6 @@ _IN_FENCE = Place(in_fence=True)
 _MARKER = Place(in_fence=True, is_fence_marker=True)
 
 
-class _OpenFence(NamedTuple):
-    char: str
-    length: int
-    container: int  # column where the content of the enclosing list item starts
-
-
 def iter_lines(text: str) -> Iterator[Line]:
     """Yield the lines of `text`; they end at a line feed only, a final carriage return is dropped.
 
@@ -76,7 +70,8 @@ class Walker:
 
     def __init__(self, *, quotes: bool = True) -> None:
         self._quotes = quotes
-        self._fence: _OpenFence | None = None
+        # The mark that opened it, and the column where the content of its list item starts.
+        self._fence: tuple[str, int] | None = None
         self._items: list[int] = []  # content columns of the open list items, growing
         self._quoted: Walker | None = None
 
@@ -90,19 +85,16 @@ class Walker:
             self._quoted = None
             return _IN_FENCE if self._fence else _PLAIN
         if self._fence is not None:
-            if column >= self._fence.container:
-                return self._inside(self._fence, text, position, column)
+            mark, container = self._fence
+            if column >= container:
+                rest = text[position:].rstrip(" \t")
+                is_indented = column - container >= _CODE_INDENT
+                if is_indented or not rest.startswith(mark) or rest.strip(mark[0]):
+                    return _IN_FENCE
+                self._fence = None
+                return _MARKER
             self._fence = None  # the list item that held it has ended
         return self._outside(text, position, column)
-
-    def _inside(self, fence: _OpenFence, text: str, position: int, column: int) -> Place:
-        if column - fence.container >= _CODE_INDENT or text[position] != fence.char:
-            return _IN_FENCE
-        rest = text[position:].rstrip(" \t")
-        if len(rest) < fence.length or rest.strip(fence.char):
-            return _IN_FENCE
-        self._fence = None
-        return _MARKER
 
     def _outside(self, text: str, position: int, column: int) -> Place:
         while self._items and column < self._items[-1]:
@@ -144,7 +136,7 @@ class Walker:
         found = _FENCE.match(text, position)
         if found is None or (found[1][0] == "`" and "`" in found[2]):
             return _PLAIN
-        self._fence = _OpenFence(found[1][0], len(found[1]), self._container())
+        self._fence = found[1], self._container()
         return _MARKER
 
 

@@ -22,21 +22,20 @@ _LOADER: type[yaml.BaseLoader | yaml.CBaseLoader] = (
     yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
 )
 
-_HINTS = (
-    (
-        "mapping values are not allowed",
-        "a value with ': ' in it must stand in quotes, and the keys of one level in one column",
+_HINTS = {
+    "mapping values are not allowed": (
+        "a value with ': ' in it must stand in quotes, and the keys of one level in one column"
     ),
-    ("could not find expected ':'", "expected `key: value`"),
-    ("expected key", "expected `key: value`, indented like the lines above"),
-    ("expected '-' indicator", "expected every item of the list to start with '- '"),
-    ("expected ',' or", "expected a closing bracket, or a comma before the next item"),
-    ("unexpected end of stream", "expected the closing quote or bracket"),
-    ("document start", "expected one block of `key: value` lines"),
-    ("another document", "expected one YAML document"),
-    ("undefined alias", "expected an anchor of that name above it"),
-    ("escape", "expected a known escape; single quotes take a backslash as it is"),
-)
+    "could not find expected ':'": "expected `key: value`",
+    "expected key": "expected `key: value`, indented like the lines above",
+    "expected '-' indicator": "expected every item of the list to start with '- '",
+    "expected ',' or": "expected a closing bracket, or a comma before the next item",
+    "unexpected end of stream": "expected the closing quote or bracket",
+    "document start": "expected one block of `key: value` lines",
+    "another document": "expected one YAML document",
+    "undefined alias": "expected an anchor of that name above it",
+    "escape": "expected a known escape; single quotes take a backslash as it is",
+}
 _KEY = re.compile(r"""(?m)^(?P<indent>[ \t{\[]*)(["']?)(?P<key>[\w-]+)\2[ \t]*[].=:]""")
 _TOML_ERROR = re.compile(r"(?s)(.*?)(?: \(at (?:line (\d+), column \d+|end of document)\))?")
 
@@ -170,5 +169,7 @@ def _explained(problem: str, raw: str, index: int) -> str:
         if found == "\t":
             return "found a tab; expected spaces, YAML takes no tab there"
         return f"found {found!r}; expected quotes around a value that begins with it"
-    hint = next((hint for words, hint in _HINTS if words in problem), "expected `key: value` lines")
+    hint = next(
+        (hint for words, hint in _HINTS.items() if words in problem), "expected `key: value` lines"
+    )
     return f"{problem}; {hint}"

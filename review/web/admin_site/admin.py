@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from django.contrib import admin
@@ -20,7 +21,7 @@ from review.recovery.recover import RecoveryAction
 from review.web.core.actions import SeeOther
 from review.web.core.filters import read_number
 from review.web.core.template_tags import badge
-from review.web.pages.job_recovery import MAX_AT_ONCE, recover_jobs
+from review.web.pages.job_recovery import MAX_AT_ONCE, preview_url, recover_jobs
 
 SHOWN_CHARACTERS = 100_000
 
@@ -35,24 +36,21 @@ class _Checkboxes(admin.ModelAdmin):
     formfield_overrides: ClassVar = {ManyToManyField: {"widget": CheckboxSelectMultiple}}
 
 
+admin.site.unregister((User, Group))
+
+
+@admin.register(User)
 class PeopleAdmin(_Checkboxes, UserAdmin):
     readonly_fields = ("last_login", "date_joined")
 
 
+@admin.register(Group)
 class GroupsAdmin(_Checkboxes, GroupAdmin):
     pass
 
 
-admin.site.unregister((User, Group))
-admin.site.register(User, PeopleAdmin)
-admin.site.register(Group, GroupsAdmin)
-
-
 class _ReadOnly:
     """Staff can view everything; rows cannot be added, changed or deleted here."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return True
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return True
@@ -60,17 +58,16 @@ class _ReadOnly:
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    has_change_permission = has_delete_permission = has_add_permission
 
 
 class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
     show_full_result_count = False
     ordering = ("-pk",)
     change_form_template = "admin/review/change_form.html"
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return True
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow actions on the list; a row is never changed."""
@@ -104,10 +101,25 @@ class EventInline(ReadOnlyInline):
     ordering = ("pk",)
 
 
+def _leading_to(action: RecoveryAction, name: str, description: str) -> Callable[..., Any]:
+    """An action that leads to the page that shows what recovering the jobs would do."""
+
+    @admin.action(description=description, permissions=["change"])
+    def confirm(
+        self: ReadOnlyAdmin, request: HttpRequest, jobs: QuerySet[ReviewJob]
+    ) -> HttpResponse | None:
+        ids = list(jobs.order_by("pk").values_list("pk", flat=True)[: MAX_AT_ONCE + 1])
+        if len(ids) > MAX_AT_ONCE:
+            self.message_user(request, f"at most {MAX_AT_ONCE} jobs at once", level="error")
+            return None
+        return SeeOther(preview_url(action, ids))
+
+    confirm.__name__ = name
+    return confirm
+
+
 @admin.register(ReviewJob)
 class ReviewJobAdmin(ReadOnlyAdmin):
-    """Jobs, with the actions that recover them."""
-
     list_display = (
         *("number", "state", "model_partition", "lens", "pair_count"),
         *("claimed_by", "started_at", "why"),
@@ -118,7 +130,13 @@ class ReviewJobAdmin(ReadOnlyAdmin):
     search_fields = ("=id", "claimed_by", "lens", "failure_reason", "model_partition__name")
     search_help_text = "a job's number; or who claimed it, its lens or partition, or why it failed"
     show_facets = ShowFacets.ALWAYS
-    actions = ("ingest_now", "fail", "replace")
+    actions = (
+        _leading_to(RecoveryAction.INGEST, "ingest_now", "Ingest: take in the output"),
+        _leading_to(RecoveryAction.FAIL, "fail", "Fail: give the job up"),
+        _leading_to(
+            RecoveryAction.REPLACE, "replace", "Replace: fail, and queue a new job for its pairs"
+        ),
+    )
     inlines = (PairInline, EventInline)
     change_form_template = "admin/review/reviewjob/change_form.html"
 
@@ -133,31 +151,6 @@ class ReviewJobAdmin(ReadOnlyAdmin):
     @admin.display(description="why it failed", ordering="failure_code")
     def why(self, job: ReviewJob) -> str:
         return f"{job.failure_code}: {job.failure_reason[:120]}" if job.failure_code else ""
-
-    @admin.action(description="Ingest: take in the output", permissions=["change"])
-    def ingest_now(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
-        return self._confirm(request, jobs, RecoveryAction.INGEST)
-
-    @admin.action(description="Fail: give the job up", permissions=["change"])
-    def fail(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
-        return self._confirm(request, jobs, RecoveryAction.FAIL)
-
-    @admin.action(
-        description="Replace: fail, and queue a new job for its pairs", permissions=["change"]
-    )
-    def replace(self, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> HttpResponse | None:
-        return self._confirm(request, jobs, RecoveryAction.REPLACE)
-
-    def _confirm(
-        self, request: HttpRequest, jobs: QuerySet[ReviewJob], action: RecoveryAction
-    ) -> HttpResponse | None:
-        """Lead to the page that shows what the action would do."""
-        ids = list(jobs.order_by("pk").values_list("pk", flat=True)[: MAX_AT_ONCE + 1])
-        if len(ids) > MAX_AT_ONCE:
-            self.message_user(request, f"at most {MAX_AT_ONCE} jobs at once", level="error")
-            return None
-        place = reverse("admin:review_reviewjob_recover", args=[action.value])
-        return SeeOther(f"{place}?ids={','.join(map(str, ids))}")
 
     def get_urls(self) -> list[URLPattern]:
         recover = path(
@@ -208,8 +201,6 @@ class ReviewPairAdmin(ReadOnlyAdmin):
 
 @admin.register(FileSnapshot)
 class FileSnapshotAdmin(ReadOnlyAdmin):
-    """The texts that were judged."""
-
     list_display = ("id", "path", "content_sha256", "byte_size", "captured_at")
     list_filter = ("captured_at",)
     list_select_related = ("path",)
@@ -228,8 +219,6 @@ class FileSnapshotAdmin(ReadOnlyAdmin):
 
 @admin.register(Acceptance)
 class AcceptanceAdmin(ReadOnlyAdmin):
-    """The events by which texts were taken as judged."""
-
     list_display = (
         *("id", decided, "kind", "note", "gate", "model_partition", "actor", "accepted_at"),
         "reason",

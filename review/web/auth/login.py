@@ -13,7 +13,6 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET
 
@@ -69,18 +68,12 @@ def _spend(user: User, now: datetime) -> bool:
     return bool(users.update(last_login=now))
 
 
-class Login(LoginView):
-    template_name = "review/login.html"
-    redirect_authenticated_user = True
-
-
-@method_decorator(login_not_required, name="dispatch")
-class Logout(LogoutView):
-    next_page = "login"
-
-
 urlpatterns = [
-    path("login/", Login.as_view(), name="login"),
-    path("logout/", Logout.as_view(), name="logout"),
+    path(
+        "login/",
+        LoginView.as_view(template_name="review/login.html", redirect_authenticated_user=True),
+        name="login",
+    ),
+    path("logout/", login_not_required(LogoutView.as_view(next_page="login")), name="logout"),
     path("enter/<int:user_id>/<str:token>/", enter, name="enter"),
 ]

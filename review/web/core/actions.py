@@ -18,12 +18,11 @@ from django.views.decorators.http import require_POST
 from review.errors import UsageRefused
 
 NEXT = "next"
+CHANGE_JOBS = "review.change_reviewjob"  # the permission to request reviews, and to recover jobs
 
 
 class MissingField(UsageRefused):
     """The form lacks a field, or has one that is blank or too long."""
-
-    code = "missing-field"
 
 
 class SeeOther(HttpResponseRedirect):
@@ -33,17 +32,9 @@ class SeeOther(HttpResponseRedirect):
 
 
 def require_permission(request: HttpRequest, permission: str) -> None:
-    """Let only those go on who may.
-
-    :param permission: such as `review.change_finding`.
-    :raises PermissionDenied: the user may not; the page says which permission it takes.
-    """
+    """Refuse a user without the permission; the page says which one it takes."""
     if not request.user.has_perm(permission):
         raise PermissionDenied(f"this takes the permission {permission}")
-
-
-def may(request: HttpRequest, permission: str) -> bool:
-    return request.user.has_perm(permission)
 
 
 def actor(request: HttpRequest) -> str:
@@ -63,10 +54,6 @@ def field(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
 
 
 def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
-    """A text field that must not be blank.
-
-    :raises MissingField: it is.
-    """
     text = field(request, name, max_length=max_length)
     if not text:
         raise MissingField(f"{name} is missing", hint=f"fill in {name}")
@@ -97,11 +84,6 @@ YEAR = 365 * 24 * 60 * 60
 CHOICES = {"theme": ("auto", "light", "dark"), "keys": ("on", "off")}
 
 
-def preference(request: HttpRequest, name: str) -> str:
-    value = request.COOKIES.get(f"review-{name}", "")
-    return value if value in CHOICES[name] else CHOICES[name][0]
-
-
 @login_not_required
 @require_POST
 def prefer(request: HttpRequest) -> HttpResponse:
@@ -121,7 +103,7 @@ def prefer(request: HttpRequest) -> HttpResponse:
 
 
 # Address, title, and the key that is pressed after `g`.
-_PLACES = (
+PLACES = (
     ("/", "Start", "h"),
     ("/queue/", "Queue", "q"),
     ("/notes/", "Notes", "n"),
@@ -131,17 +113,18 @@ _PLACES = (
     ("/costs/", "Costs", "c"),
     ("/events/", "Events", "e"),
 )
-PLACES = [{"url": url, "title": title, "key": key} for url, title, key in _PLACES]
 
 
 def shell(request: HttpRequest) -> Mapping[str, Any]:
     here = request.path
+    cookies = {name: request.COOKIES.get(f"review-{name}", "") for name in CHOICES}
     return {
         "places": PLACES,
-        "here": next((url for url, *_ in _PLACES[1:] if here.startswith(url)), here),
-        "theme": preference(request, "theme"),
-        "keys": preference(request, "keys"),
+        "here": next((url for url, *_ in PLACES[1:] if here.startswith(url)), here),
         "this_page": request.get_full_path(),
+    } | {
+        name: cookies[name] if cookies[name] in words else words[0]
+        for name, words in CHOICES.items()
     }
 
 

@@ -43,20 +43,27 @@ class Answer(Generic[T]):
     at: datetime
 
 
+def _revision() -> object:
+    """Return a value that changes with any store data that the pages show."""
+    logs = (JobEvent, Disposition, DecisionEvent)
+    last = (Subquery(log._default_manager.order_by("-pk").values("pk")[:1]) for log in logs)
+    return ReviewStore.objects.values_list("store_id", "acceptance_revision", *last).get(pk=1)
+
+
 def cached(
     key: str,
     find: Callable[[Corpus, Config], T],
     *,
-    revision_of: Callable[[], object] | None = None,
+    revision_of: Callable[[], object] = _revision,
 ) -> Answer[T]:
     """The kept answer to a question about the configured store and files, or a new one.
 
-    :param revision_of: gives what changes with the answer; by default that is the store's.
+    :param revision_of: gives what changes with the answer.
     """
     config = settings.current()
     name = f"{config.root} {config.database} {key}"
     place = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
-    revision = (revision_of or _revision)()
+    revision = revision_of()
     kept: tuple[object, Answer[T]] | None = cache.get(place)
     if kept is not None and kept[0] == revision:
         return kept[1]
@@ -68,45 +75,35 @@ def cached(
     return answer
 
 
-def _revision() -> object:
-    """Return a value that changes with any store data that the pages show."""
-    logs = (JobEvent, Disposition, DecisionEvent)
-    last = (Subquery(log._default_manager.order_by("-pk").values("pk")[:1]) for log in logs)
-    return ReviewStore.objects.values_list("store_id", "acceptance_revision", *last).get(pk=1)
-
-
 def pair_states() -> Answer[PairStates]:
-    """The state of every note, gate and partition."""
     return cached("pair-states", lambda corpus, config: read_pair_states(corpus, config=config))
 
 
 def needs_a_look() -> Answer[LooksJson]:
-    """Return the reviews that a person should check, by note, gate and pair."""
     return cached(
         "needs-a-look",
         lambda corpus, config: read_looks(corpus, LookRequest(), gates_folder=config.gates_folder),
     )
 
 
-def calibration() -> Answer[CalibrationJson]:
+def calibration() -> CalibrationJson:
     """The track record of every gate, without what needs every review."""
     return cached(
         "calibration",
         lambda corpus, config: read_calibration(corpus, config=config),
-    )
+    ).value
 
 
-def trends() -> Answer[tuple[Trends, list[GroupRecordJson]]]:
+def trends() -> tuple[Trends, list[GroupRecordJson]]:
     """The last weeks, and the record of each lens; up to a minute old."""
     return cached(
         "trends",
-        lambda _corpus, _config: (read_trends(now=timezone.now()), calibration().value.lenses),
+        lambda _corpus, _config: (read_trends(now=timezone.now()), calibration().lenses),
         revision_of=bool,
-    )
+    ).value
 
 
-def recoverable() -> Answer[RecoveryListJson]:
-    """The jobs that need attention."""
+def recoverable() -> RecoveryListJson:
     return cached(
         "recoverable",
         lambda _corpus, config: list_recoverable(
@@ -115,4 +112,4 @@ def recoverable() -> Answer[RecoveryListJson]:
             config=config,
             now=timezone.now(),
         ),
-    )
+    ).value

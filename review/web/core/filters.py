@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -15,16 +15,62 @@ from review.errors import UsageRefused
 AFTER = "after"
 # Every database can hold a number of so many digits.
 _MAX_DIGITS = 18
+_MAX_INT = (1 << 63) - 1
 # Understood by every page: where a page of a list starts, and which twin is wanted.
 _ALWAYS = (AFTER, "format")
+# Options of a facet; more are folded away.
+_SHOWN, _SHOWN_OF_SINGLE = 8, 12
 
-Value = str | int | Iterable[str] | None
+T = TypeVar("T")
+Key = tuple[str | int, ...]
 
 
 class UnknownFilter(UsageRefused):
     """The address asks for a filter, or a value of one, that the page does not have."""
 
-    code = "unknown-filter"
+
+class BadPlace(UsageRefused):
+    """The address names no place in the list."""
+
+
+@dataclass(frozen=True)
+class Paged(Generic[T]):
+    """One page of a list; the URLs are empty where there is nothing to go to."""
+
+    items: tuple[T, ...]
+    next_url: str
+    first_url: str
+
+    @property
+    def next_document(self) -> str | None:
+        """The next page as a document, for the document of this one; None on the last page."""
+        return f"{self.next_url}&format=json" if self.next_url else None
+
+
+@dataclass(frozen=True)
+class FacetOption:
+    """One value; `url` sets it, or takes it out where it is set."""
+
+    value: str
+    label: str
+    count: int | None
+    selected: bool
+    url: str
+
+
+@dataclass(frozen=True)
+class Facet:
+    """One filter; `more` are the options beyond the first few, folded away."""
+
+    name: str
+    title: str
+    options: Sequence[FacetOption]
+    more: Sequence[FacetOption]
+    clear_url: str
+
+    @property
+    def selected(self) -> bool:
+        return any(option.selected for option in self.options)
 
 
 @dataclass(frozen=True)
@@ -45,7 +91,7 @@ class Filters:
         return all(value in self.values.get(name, (value,)) for name, value in values.items())
 
     def one(self, name: str, default: str = "") -> str:
-        return self.all(name)[-1] if self.all(name) else default
+        return self.values.get(name, (default,))[-1]
 
     def key(self, name: str) -> int | None:
         """The key of a row that a filter names; None where it is not set.
@@ -61,30 +107,25 @@ class Filters:
         return number
 
     @property
-    def after(self) -> str:
-        return self.one(AFTER)
+    def _own(self) -> dict[str, Any]:
+        return {name: texts for name, texts in self.values.items() if name not in _ALWAYS}
 
     @property
     def narrowed(self) -> bool:
-        return any(name not in _ALWAYS for name in self.values)
+        return bool(self._own)
 
     @property
     def fields(self) -> list[tuple[str, str]]:
-        kept = ((name, self.values[name]) for name in self.values if name not in _ALWAYS)
-        return [(name, value) for name, values in kept for value in values]
+        return [(name, text) for name, texts in self._own.items() for text in texts]
 
     @property
     def query(self) -> str:
         return urlencode(self.fields)
 
-    def url(self, **changes: Value) -> str:
+    def url(self, **changes: str | Sequence[str] | None) -> str:
         """The page with filters set (or, with None or "", dropped), from the list's start."""
-        values: dict[str, tuple[str, ...]] = {
-            name: found for name, found in self.values.items() if name not in _ALWAYS
-        }
-        for name, value in changes.items():
-            values[name] = _texts(value)
-        query = urlencode([(name, text) for name, texts in values.items() for text in texts])
+        values = self._own | changes
+        query = urlencode({name: value for name, value in values.items() if value}, doseq=True)
         return f"{self.path}?{query}" if query else self.path
 
     def toggled(self, name: str, value: str) -> str:
@@ -92,6 +133,76 @@ class Filters:
         before = self.all(name)
         after = tuple(other for other in before if other != value)
         return self.url(**{name: after if value in before else (*before, value)})
+
+    def place(self, *kinds: type[str] | type[int]) -> Key | None:
+        """The key after which the page starts, or None at the start.
+
+        :param kinds: the type of each part of the key.
+        :raises BadPlace: the address holds something else.
+        """
+        if AFTER not in self.values:
+            return None
+        try:
+            parts = json.loads(self.one(AFTER))
+        except (ValueError, RecursionError):
+            parts = None
+        fits = isinstance(parts, list) and [type(part) for part in parts] == list(kinds)
+        if not fits or not all(map(_is_plain, parts)):
+            raise BadPlace(f"{AFTER!r} holds no place in this list", hint="start at the first page")
+        return tuple(parts)
+
+    def page(self, items: Iterable[T] = (), *, following: Key | None) -> Paged[T]:
+        """A page that the next one follows after a key; None on the last page."""
+        return Paged(
+            items=tuple(items),
+            next_url=self.url(**{AFTER: write_place(following)}) if following else "",
+            first_url=self.url() if AFTER in self.values else "",
+        )
+
+    def cut(self, rows: Sequence[T], size: int, key: Callable[[T], Key]) -> Paged[T]:
+        """Cut a page from rows that start after the place and hold one more than `size`, if there is."""
+        following = key(rows[size - 1]) if len(rows) > size else None
+        return self.page(rows[:size], following=following)
+
+    def facet(
+        self,
+        name: str,
+        title: str,
+        counts: Mapping[str, int | None],
+        *,
+        labels: Callable[[str], str] = str,
+        single: bool = False,
+    ) -> Facet:
+        """The facet of filter `name`, in the order of `counts`; values that are set come in any case.
+
+        :param counts: value to how many; None where it is not counted.
+        :param labels: from a value to what a person reads.
+        :param single: a value that is chosen replaces the one that is set.
+        """
+        chosen = self.all(name)
+        missing = {value: 0 for value in chosen if value not in counts}
+        options = [
+            FacetOption(
+                value=value,
+                label=labels(value),
+                count=count,
+                selected=value in chosen,
+                url=self.url(**{name: value})
+                if single and value not in chosen
+                else self.toggled(name, value),
+            )
+            for value, count in {**counts, **missing}.items()
+        ]
+        shown = _SHOWN_OF_SINGLE if single else _SHOWN
+        first = options[:shown] if len(options) > shown + 1 else options
+        rest = options[len(first) :]
+        return Facet(
+            name=name,
+            title=title,
+            options=[*first, *(option for option in rest if option.selected)],
+            more=[option for option in rest if not option.selected],
+            clear_url=self.url(**{name: None}),
+        )
 
 
 def parse_filters(
@@ -109,10 +220,17 @@ def parse_filters(
             raise UnknownFilter(
                 f"this page has no filter {name!r}", hint=f"it has: {_listed([*known, *_ALWAYS])}"
             )
-        texts = tuple(str(text) for text in given if text != "")
-        _check_words(name, texts, known.get(name))
+        texts = tuple(dict.fromkeys(str(text) for text in given if text != ""))
+        words = known.get(name)
+        for text in texts:
+            if "\0" in text:
+                raise UnknownFilter(f"filter {name!r} holds a NUL character")
+            if words is not None and text not in words:
+                raise UnknownFilter(
+                    f"filter {name!r} has no value {text!r}", hint=f"it takes: {_listed(words)}"
+                )
         if texts:
-            values[name] = tuple(dict.fromkeys(texts))
+            values[name] = texts
     return Filters(path or request.path, values)
 
 
@@ -122,156 +240,15 @@ def read_number(written: str) -> int | None:
     return int(written) if fits else None
 
 
-def _check_words(name: str, texts: Iterable[str], words: Collection[str] | None) -> None:
-    for text in texts:
-        if "\0" in text:
-            raise UnknownFilter(f"filter {name!r} holds a NUL character")
-        if words is not None and text not in words:
-            raise UnknownFilter(
-                f"filter {name!r} has no value {text!r}", hint=f"it takes: {_listed(words)}"
-            )
+def write_place(key: Key) -> str:
+    return json.dumps(list(key), ensure_ascii=False, separators=(",", ":"))
 
 
 def _listed(words: Iterable[str]) -> str:
     return ", ".join(sorted(words))
 
 
-def _texts(value: Value) -> tuple[str, ...]:
-    if value is None or value == "":
-        return ()
-    if isinstance(value, str | int):
-        return (str(value),)
-    return tuple(value)
-
-
-T = TypeVar("T")
-Key = tuple[str | int, ...]
-_MAX_INT = (1 << 63) - 1
-
-
-class BadPlace(UsageRefused):
-    """The address names no place in the list."""
-
-    code = "bad-place"
-
-
-@dataclass(frozen=True)
-class Paged(Generic[T]):
-    """One page of a list; the URLs are empty where there is nothing to go to."""
-
-    items: tuple[T, ...]
-    next_url: str
-    first_url: str
-
-    @property
-    def next_document(self) -> str | None:
-        """The next page as a document, for the document of this one; None on the last page."""
-        return f"{self.next_url}&format=json" if self.next_url else None
-
-
-def read_place(filters: Filters, *kinds: type[str] | type[int]) -> Key | None:
-    """The key after which the page starts, or None at the start.
-
-    :param kinds: the type of each part of the key.
-    :raises BadPlace: the address holds something else.
-    """
-    if not filters.after:
-        return None
-    try:
-        parts = json.loads(filters.after)
-    except (ValueError, RecursionError):
-        parts = None
-    fits = isinstance(parts, list) and [type(part) for part in parts] == list(kinds)
-    if not fits or not all(_is_plain(part) for part in parts):
-        raise BadPlace(f"{AFTER!r} holds no place in this list", hint="start at the first page")
-    return tuple(parts)
-
-
 def _is_plain(part: str | int) -> bool:
     if isinstance(part, int):
         return abs(part) <= _MAX_INT
     return "\0" not in part and part.isprintable()
-
-
-def write_place(key: Key) -> str:
-    return json.dumps(list(key), ensure_ascii=False, separators=(",", ":"))
-
-
-def paged(rows: Sequence[T], *, size: int, key: Callable[[T], Key], filters: Filters) -> Paged[T]:
-    """Cut a page from rows that start after the place and hold one more than `size`, if there is."""
-    items = tuple(rows[:size])
-    return paged_to(key(items[-1]) if len(rows) > size else None, items, filters=filters)
-
-
-def paged_to(following: Key | None, items: Iterable[T] = (), *, filters: Filters) -> Paged[T]:
-    """A page that the next one follows after a key; None on the last page."""
-    return Paged(
-        items=tuple(items),
-        next_url=filters.url(**{AFTER: write_place(following)}) if following else "",
-        first_url=filters.url() if filters.after else "",
-    )
-
-
-SHOWN = 8
-
-
-@dataclass(frozen=True)
-class FacetOption:
-    """One value; `url` sets it, or takes it out where it is set."""
-
-    value: str
-    label: str
-    count: int | None
-    selected: bool
-    url: str
-
-
-@dataclass(frozen=True)
-class Facet:
-    """One filter; `more` are the options beyond the first few, folded away."""
-
-    name: str
-    title: str
-    options: tuple[FacetOption, ...]
-    more: tuple[FacetOption, ...]
-    clear_url: str
-
-    @property
-    def selected(self) -> bool:
-        return any(option.selected for option in (*self.options, *self.more))
-
-
-def make_facet(
-    filters: Filters,
-    name: str,
-    title: str,
-    counts: Mapping[str, int | None],
-    *,
-    labels: Mapping[str, str] | None = None,
-) -> Facet:
-    """The facet of filter `name`, in the order of `counts`; values that are set come in any case.
-
-    :param counts: value to how many; None where it is not counted.
-    :param labels: value to what a person reads, where it differs.
-    """
-    chosen = filters.all(name)
-    missing: dict[str, int | None] = {value: 0 for value in chosen if value not in counts}
-    options = [
-        FacetOption(
-            value=value,
-            label=(labels or {}).get(value, value),
-            count=count,
-            selected=value in chosen,
-            url=filters.toggled(name, value),
-        )
-        for value, count in {**counts, **missing}.items()
-    ]
-    first = options[:SHOWN] if len(options) > SHOWN + 1 else options
-    rest = options[len(first) :]
-    return Facet(
-        name=name,
-        title=title,
-        options=(*first, *(option for option in rest if option.selected)),
-        more=tuple(option for option in rest if not option.selected),
-        clear_url=filters.url(**{name: None}),
-    )

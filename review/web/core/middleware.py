@@ -11,11 +11,13 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
+from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError, QueryDict
 from django.template import loader
 from django.urls import reverse
 from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.deprecation import MiddlewareMixin
 
 from review import store
 from review.errors import Conflict, InputRejected, ReviewError, StoreRefused, UsageRefused
@@ -23,9 +25,6 @@ from review.upkeep.open_store import open_store
 from review.web.core.responses import refusal, wants_json
 
 _log = logging.getLogger(__name__)
-
-Handler = Callable[[HttpRequest], HttpResponse]
-
 
 MAX_QUERY_BYTES = 8_000
 MAX_FIELDS = 400
@@ -43,21 +42,18 @@ class StoreLacksLogins(StoreRefused):
     """Only agents have used the store so far, or an older version: it lacks tables for people."""
 
 
-class RefusalMiddleware:
+class RefusalMiddleware(MiddlewareMixin):
     """Answers a refusal raised by a view, and a database error that an operator can mend."""
 
-    def __init__(self, get_response: Handler) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self._refuse_long_address(request) or self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         # What depends on who asks is kept by no cache between us.
         if not response.has_header("Cache-Control"):
             patch_cache_control(response, private=True, no_cache=True)
         patch_vary_headers(response, ("Accept",))
         return response
 
-    def _refuse_long_address(self, request: HttpRequest) -> HttpResponse | None:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
+        """Refuse an address that is too long."""
         query = str(request.META.get("QUERY_STRING", ""))
         # The administration hands what it is given to the database.
         if "%00" in query and request.path.startswith(reverse("admin:index")):
@@ -74,25 +70,19 @@ class RefusalMiddleware:
         return answer_to(request, error)
 
 
-class AccessMiddleware:
+class AccessMiddleware(MiddlewareMixin):
     """Restricts pages that are not marked `login_not_required` to staff."""
 
-    def __init__(self, get_response: Handler) -> None:
-        self.get_response = get_response
-        self._store_checked = False
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+    _store_checked = False
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: object, kwargs: object
     ) -> HttpResponse | None:
-        """Require a login; refuse users who are not staff."""
         is_open = not getattr(view, "login_required", True)
         if is_open and request.method != "POST":
             return None
         if request.session.session_key is None and request.method != "POST":
-            return None if is_open else ask_for_login(request)
+            return ask_for_login(request)
         try:
             self._check_store()
             known = request.user.is_authenticated
@@ -117,14 +107,11 @@ class AccessMiddleware:
             store.recheck_store()
             return
         open_store(write=False)
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT COUNT(DISTINCT app) FROM django_migrations WHERE app IN ('auth', 'sessions')"
+        applied = MigrationRecorder.Migration.objects.filter(app__in=("auth", "sessions"))
+        if applied.values("app").distinct().count() < 2:
+            raise StoreLacksLogins(
+                "the store lacks tables for people", hint="run: commonplace migrate"
             )
-            if cursor.fetchone() != (2,):
-                raise StoreLacksLogins(
-                    "the store lacks tables for people", hint="run: commonplace migrate"
-                )
         self._store_checked = True
 
 
@@ -161,8 +148,7 @@ class BadRequest(UsageRefused):
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    error = BadRequest("the request cannot be read")
-    return refusal(request, error, status=HTTPStatus.BAD_REQUEST)
+    return refusal(request, BadRequest("the request cannot be read"))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -175,7 +161,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not request.user.is_authenticated:
         return ask_for_login(request)
     error = NoSuchPage("nothing is at this address", hint="start over at /")
-    return refusal(request, error, status=HTTPStatus.NOT_FOUND)
+    return refusal(request, error, status=HTTPStatus.NOT_FOUND)  # of a form, too
 
 
 @login_not_required

@@ -11,7 +11,6 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from review.documents.base import Document, encode
 from review.errors import ExitCode, ReviewError
 
 Context = Mapping[str, Any]
@@ -26,32 +25,20 @@ _STATUS = {
 }
 
 
-class PageRefusalJson(Document, kw_only=True):
-    schema: str = "error/1"
-    code: str
-    message: str
-    hint: str
-    exit: int
-
-
 def page(
     request: HttpRequest,
     template: str,
     context: Context | Callable[[], Context],
     *,
     document: msgspec.Struct | Callable[[], msgspec.Struct],
-    status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """Return the page, or the document if JSON is requested; the other is not computed.
 
-    :param template: such as `review/jobs.html`.
-    :param context: what the template shows, or a function that gives it.
     :param document: the same answer as the command's `--json`, or a function that gives it.
     """
     if wants_json(request):
-        return as_json(document() if callable(document) else document, status=status)
-    shown = context() if callable(context) else context
-    return render(request, template, dict(shown), status=status)
+        return as_json(document() if callable(document) else document)
+    return render(request, template, dict(context() if callable(context) else context))
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -62,19 +49,19 @@ def wants_json(request: HttpRequest) -> bool:
     return request.get_preferred_type(["text/html", _JSON]) == _JSON
 
 
-def as_json(document: msgspec.Struct, *, status: int = HTTPStatus.OK) -> HttpResponse:
-    body = f"{encode(document)}\n".encode("utf-8", "surrogatepass")
+def as_json(document: object, *, status: int = HTTPStatus.OK) -> HttpResponse:
+    body = msgspec.json.encode(document) + b"\n"
     return HttpResponse(body, content_type=_JSON, status=status)
 
 
 def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = None) -> HttpResponse:
     """A page (or document) that says what was refused, why, and what to do."""
-    status = status or status_of(request, error)
+    if status is None:
+        status = _STATUS.get(error.exit_code, HTTPStatus.INTERNAL_SERVER_ERROR)
+        if status == HTTPStatus.NOT_FOUND and request.method == "POST":
+            status = HTTPStatus.UNPROCESSABLE_ENTITY  # what was sent is not missing but wrong
     if wants_json(request):
-        document = PageRefusalJson(
-            code=error.code, message=error.message, hint=error.hint, exit=int(error.exit_code)
-        )
-        return as_json(document, status=status)
+        return as_json(error.document(), status=status)
     context = {
         "error": error,
         "status": status,
@@ -93,10 +80,3 @@ def _where_from(request: HttpRequest) -> str:
     place = from_page._replace(scheme="", netloc="", fragment="").geturl()
     is_ours = from_page.netloc and from_page.netloc == request.headers.get("Host")
     return place if is_ours and place.startswith("/") and place != request.get_full_path() else ""
-
-
-def status_of(request: HttpRequest, error: ReviewError) -> int:
-    """The HTTP status of a refusal; what was sent with a POST is not "not found" but wrong."""
-    if error.exit_code is ExitCode.INPUT_REJECTED and request.method == "POST":
-        return HTTPStatus.UNPROCESSABLE_ENTITY
-    return _STATUS.get(error.exit_code, HTTPStatus.INTERNAL_SERVER_ERROR)

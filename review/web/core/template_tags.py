@@ -28,7 +28,7 @@ from review.vocabulary import (
 )
 from review.web.core.filters import Filters
 
-_SECOND, _MINUTE, _HOUR, _DAY = 1, 60, 3600, 86400
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 # Shapes that differ without colour, and that every system font has.
 GLYPHS: dict[str, str] = {
@@ -85,33 +85,34 @@ def label(word: str) -> str:
 
 def age(span: timedelta) -> str:
     """Format an age in one unit: "just now", "5 min ago", "3 h ago", "12 days ago"."""
-    seconds = span.total_seconds()
-    if seconds < -_MINUTE:
-        return "in the future"
-    for size, unit, noun in (
-        (45 * _SECOND, 0, "just now"),
-        (_HOUR, _MINUTE, "min ago"),
-        (_DAY, _HOUR, "h ago"),
-        (2 * _DAY, _DAY, "day ago"),
-    ):
-        if seconds < size:
-            return f"{max(1, int(seconds // unit))} {noun}" if unit else noun
-    return f"{int(seconds // _DAY):,} days ago"
+    seconds = int(span.total_seconds())
+    if seconds < 45:
+        return "just now" if seconds >= -_MINUTE else "in the future"
+    if seconds < _HOUR:
+        return f"{max(1, seconds // _MINUTE)} min ago"
+    if seconds < _DAY:
+        return f"{seconds // _HOUR} h ago"
+    return f"{count_words(seconds // _DAY, 'day')} ago"
 
 
 def duration(span: timedelta) -> str:
     """A length of time in its two largest units: "2 h 05 min", "48 s"."""
     seconds = max(0, int(span.total_seconds()))
-    if seconds < _MINUTE:
-        return f"{seconds} s"
-    if seconds < _HOUR:
-        return f"{seconds // _MINUTE} min {seconds % _MINUTE:02} s"
-    if seconds < _DAY:
-        return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02} min"
-    return f"{seconds // _DAY} d {seconds % _DAY // _HOUR:02} h"
+    for size, unit, part, name in (
+        (_DAY, "d", _HOUR, "h"),
+        (_HOUR, "h", _MINUTE, "min"),
+        (_MINUTE, "min", 1, "s"),
+    ):
+        if seconds >= size:
+            return f"{seconds // size} {unit} {seconds % size // part:02} {name}"
+    return f"{seconds} s"
 
 
 register = template.Library()
+register.filter("labelled", label)
+# `{{ 1|counted:"job" }}` is "1 job", `{{ 2|counted:"entry,entries" }}` is "2 entries".
+register.filter("counted", count_words)
+register.filter("quoted", shlex.quote)
 
 _MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 
@@ -140,23 +141,21 @@ def tally(counts: Mapping[str, int]) -> SafeString:
 
     :param counts: how many by `fresh` (which passed), `warn`, `fail` and the staleness reasons.
     """
-    decided = {"pass": counts.get("fresh", 0), "warn": counts.get("warn", 0)}
-    decided["fail"] = counts.get("fail", 0)
-    badges = [(badge(word, number),) for word, number in decided.items() if number]
+    decided = {"pass": "fresh", "warn": "warn", "fail": "fail"}
+    badges = [(badge(word, counts[key]),) for word, key in decided.items() if counts.get(key)]
     return format_html("{} {}", format_html_join(" ", "{}", badges), stale(counts))
 
 
 @register.simple_tag
 def stale(counts: Mapping[str, int]) -> SafeString:
     """Show the number of stale pairs by reason; nothing if there are none."""
-    reasons = [(word, counts[word]) for word in Staleness.values if counts.get(word)]
+    reasons = {word: counts[word] for word in Staleness.values if counts.get(word)}
     if not reasons:
         return SafeString("")
-    told = ", ".join(f"{number:,} {word.replace('-', ' ')}" for word, number in reasons)
     return format_html(
         '<span class="stale-tally">{} <span class="soft small">{}</span></span>',
-        badge("stale", sum(number for _word, number in reasons)),
-        told,
+        badge("stale", sum(reasons.values())),
+        ", ".join(f"{number:,} {word.replace('-', ' ')}" for word, number in reasons.items()),
     )
 
 
@@ -166,11 +165,10 @@ def when(moment: datetime | str | None, otherwise: str = "–") -> SafeString:
     if not moment:
         return SafeString(otherwise)
     at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-    exact = at.strftime("%Y-%m-%d %H:%M:%S UTC")
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        exact,
+        '<time datetime="{0}T{1}Z" title="{0} {1} UTC">{2}</time>',
+        f"{at:%Y-%m-%d}",
+        f"{at:%H:%M:%S}",
         age(timezone.now() - at),
     )
 
@@ -195,12 +193,6 @@ def toggled(context: dict[str, Any], name: str, value: str) -> str:
     return filters.toggled(name, value)
 
 
-@register.filter
-def quoted(text: str) -> str:
-    """A word of a command line."""
-    return shlex.quote(text)
-
-
 @register.simple_tag
 def diff_url(note_path: str, gate_id: str, model_partition: str) -> str:
     """The page of a pair's change since its text was accepted."""
@@ -212,18 +204,6 @@ def diff_url(note_path: str, gate_id: str, model_partition: str) -> str:
 def cut_start(text: str, folder: str) -> str:
     """`{{ "prose/x"|cut_start:"prose" }}` is "x"."""
     return text.removeprefix(f"{folder}/")
-
-
-@register.filter
-def labelled(word: str) -> str:
-    """A stored word as people read it: `note-changed` is "note changed"."""
-    return label(word)
-
-
-@register.filter
-def counted(number: int, noun: str) -> str:
-    """`{{ 1|counted:"job" }}` is "1 job", `{{ 2|counted:"entry,entries" }}` is "2 entries"."""
-    return count_words(number, noun)
 
 
 @register.filter

@@ -6,16 +6,13 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
-from django.utils import timezone
 
-from review import settings
 from review.jobs.costs import CostsJson, read_costs
-from review.knowledge_base.opening import open_corpus
 from review.overview.documents import StatusJson
-from review.overview.status import read_status
 from review.web.core.cached import cached, trends
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
+from review.web.pages.start import read_whole_status
 from review.web.render.charts import make_chart
 
 
@@ -31,9 +28,7 @@ def costs(request: HttpRequest) -> HttpResponse:
 
 def _document(partition: str | None) -> StatusJson:
     """The answer of `review_status --costs`."""
-    config, now = settings.current(), timezone.now()
-    with open_corpus(config) as corpus:
-        status = read_status(corpus, model_partition=partition, fail_on=(), config=config, now=now)
+    status = read_whole_status(partition)
     status.costs = _read(partition)
     return status
 
@@ -47,7 +42,7 @@ def _read(partition: str | None) -> CostsJson:
 
 def _context(filters: Filters) -> dict[str, Any]:
     partition = filters.one("partition")
-    found, (trend, _lenses) = _read(partition or None), trends().value
+    found, (trend, _lenses) = _read(partition or None), trends()
     shown = {name: values for name, values in trend.costs.items() if partition in ("", name)}
     return {
         "filters": filters,

@@ -11,7 +11,7 @@ from review import settings
 from review.acceptance.pair_actions import Pick
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
-from review.overview.note_page import NotePageRequest, read_note_page
+from review.overview.note_page import read_note_page
 from review.reviews.pair_change import (
     Against,
     ChangeRequest,
@@ -55,15 +55,14 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
 def _choose(
     request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus, config: Config
 ) -> HttpResponse:
-    shown = read_note_page(corpus, NotePageRequest(path=note_path), config=config)
+    document = read_note_page(corpus, note_path, config=config).document
     pairs = [
         row
-        for row in shown.pairs
-        if row.accepted_at is not None
-        and filters.accepts(gate=row.gate_id, model=row.model_partition)
+        for row in document.pairs
+        if row.accepted_at and filters.accepts(gate=row.gate_id, model=row.model_partition)
     ]
-    context = {"filters": filters, "note_path": shown.now.path, "pairs": pairs}
-    return page(request, "review/diff_choice.html", context, document=shown.document)
+    context = {"filters": filters, "note_path": document.note_path, "pairs": pairs}
+    return page(request, "review/diff_choice.html", context, document=document)
 
 
 def _context(
@@ -71,13 +70,9 @@ def _context(
 ) -> dict[str, Any]:
     change = read_pair_change(corpus, wanted, config=config)
     row = change.accepted
+    digests = (change.note.now_sha256, change.gate.now_sha256)
     pick = Pick(
-        note_path=row.note.path,
-        gate_id=change.gate_id,
-        model_partition=wanted.model_partition,
-        note_sha256=change.note.now_sha256,
-        gate_sha256=change.gate.now_sha256,
-        review_pair_id=row.event.review_pair_id,
+        row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
     )
     return {
         "filters": filters,
@@ -89,11 +84,6 @@ def _context(
         "gate_html": _html(change.gate, []),
         "loose": [finding for finding, line in change.findings if line is None],
         "against": wanted.against.value,
-        "against_url": filters.url(
-            against=None if wanted.against is Against.REVIEWED else Against.REVIEWED.value
-        ),
-        "lines_url": filters.url(lines=None if wanted.all_lines else _ALL),
-        "all_lines": wanted.all_lines,
         # An ack accepts these two texts and no others.
         "pick": write_pick(pick),
     }

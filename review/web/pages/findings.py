@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from http import HTTPStatus
 from shlex import quote
@@ -22,7 +22,7 @@ from review.findings.lookup import find_finding
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition
 from review.queue.finding_page import FindingPage, read_finding
-from review.queue.queue import Queue, QueueCursor, QueueLine
+from review.queue.queue import Queue, QueueLine
 from review.queue.triage import (
     DispositionRequest,
     NothingToUndo,
@@ -36,16 +36,15 @@ from review.vocabulary import DispositionState
 from review.web.core.actions import SeeOther, actor, after_post, field, require_permission
 from review.web.core.filters import AFTER, Filters, read_number, write_place
 from review.web.core.responses import page, wants_json
-from review.web.pages.queue_filters import LINES_A_PAGE, find, queue_filter, read_filters
-from review.web.render.markdown import Look, render_markdown
+from review.web.pages.queue import LAST_ACTION, LINES_A_PAGE, find, queue_filter, read_filters
+from review.web.render.markdown import render_markdown
+from review.web.render.tokens import Look
 
 PERMISSION = "review.change_finding"
 STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DEFERRED)
 MAX_REASON = 1000
 MAX_AT_ONCE = 500
 _NAMED_AT_MOST = 3
-# What the person did last in this browser, and can undo: `at` and `what`.
-LAST_ACTION = "queue-last-act"
 _DONE = {
     DispositionState.OPEN: "opened again",
     DispositionState.FIXED: "fixed",
@@ -68,14 +67,16 @@ def dispose(request: HttpRequest) -> HttpResponse:
     named = [one] if one else request.POST.getlist("finding")
     if len(named) > MAX_AT_ONCE:
         raise BadForm(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
-    posted = disposition_request(request, word if one else request.POST.get("act", ""), named)
-    dispose_and_report(request, posted)
-    return after_post(request, filters.url(), focus=_row_after(posted.findings, filters))
+    posted = _read_form(request, word if one else request.POST.get("act", ""), named)
+    _dispose(request, posted)
+    # The focus goes to the next row of the list, else to the previous one.
+    queue = find(filters)
+    cursor = queue.first_cursor(posted.findings)
+    line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
+    return after_post(request, filters.url(), focus=line.row_id if line else "")
 
 
-def disposition_request(
-    request: HttpRequest, state: str, named: Sequence[str] = ()
-) -> DispositionRequest:
+def _read_form(request: HttpRequest, state: str, named: Sequence[str] = ()) -> DispositionRequest:
     """Read the request from the form.
 
     :param named: each finding's fingerprint and the id of the disposition that was shown.
@@ -100,7 +101,7 @@ def disposition_request(
     )
 
 
-def dispose_and_report(request: HttpRequest, posted: DispositionRequest) -> Triaged:
+def _dispose(request: HttpRequest, posted: DispositionRequest) -> Triaged:
     done = dispose_findings(posted, config=settings.current(), now=timezone.now())
     _report(request, done, posted.state)
     return done
@@ -134,14 +135,6 @@ def _name(fingerprint: str) -> str:
     return found.name(gates_folder=settings.current().gates_folder) if found else fingerprint
 
 
-def _row_after(decided: Collection[str], filters: Filters) -> str:
-    """Return the id of the row that gets the focus: the next one of the list, else the previous."""
-    queue = find(filters)
-    cursor = queue.first_cursor(decided)
-    line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
-    return line.row_id if line else ""
-
-
 @require_http_methods(["GET", "POST"])
 def all_matching(request: HttpRequest) -> HttpResponse:
     """Show what deciding about all findings that match would do; do it once it is confirmed."""
@@ -150,14 +143,13 @@ def all_matching(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         url = f"{reverse('queue')}?{filters.query}&format=json"
         return SeeOther(url) if wants_json(request) else _confirm(request, filters)
-    posted = disposition_request(request, request.POST.get("as", ""))
+    posted = _read_form(request, request.POST.get("as", ""))
     expected = read_number(request.POST.get("expected", ""))
     if expected is None:
         raise BadForm("the form does not say how many findings were counted")
-    wanted = queue_filter(filters)
-    now = timezone.now()
+    wanted, config, now = queue_filter(filters), settings.current(), timezone.now()
     try:
-        done = dispose_matching(wanted, expected, posted, config=settings.current(), now=now)
+        done = dispose_matching(wanted, expected, posted, config=config, now=now)
     except QueueMoved as moved:
         if wants_json(request):
             raise
@@ -177,7 +169,6 @@ def _confirm(
     gates = queue.count_by_gate()
     context: dict[str, Any] = {
         "filters": filters,
-        "here": reverse("queue"),
         "note_count": queue.note_count,
         "number": len(queue.fingerprints()),
         "gates": list(gates.items())[:_NAMED_AT_MOST],
@@ -206,9 +197,8 @@ def take_back(request: HttpRequest) -> HttpResponse:
     if done.moved:
         messages.success(request, f"Undone: {what[:1].lower()}{what[1:]}.")
     _report_refusals(request, done.not_moved)
-    queue = find(filters)
-    line = next(iter(queue.of(done.moved)), None)
-    return after_post(request, filters.url(), focus=line.row_id if line else "")
+    lines = find(filters).of(done.moved)
+    return after_post(request, filters.url(), focus=lines[0].row_id if lines else "")
 
 
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
@@ -228,42 +218,37 @@ def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
 def _context(
     request: HttpRequest, shown: FindingPage, queue: Queue, filters: Filters
 ) -> dict[str, Any]:
+    about = shown.document
     cursor = shown.line.cursor if shown.line else None
-    is_in = shown.line in queue.of([shown.document.finding.fingerprint])
-    state = shown.document.finding.status
+    is_in = shown.line in queue.of([about.finding.fingerprint])
+    state = about.finding.status
+    gate, review = shown.pair.gate_snapshot.text, shown.pair.review_text.text
     return {
         "filters": filters,
         "here": reverse("queue"),
         "shown": shown,
-        "finding": shown.document.finding,
-        "about": shown.document,
+        "finding": about.finding,
+        "about": about,
         "rank": queue.rank(cursor) + 1 if is_in and cursor else None,
         "total": queue.total,
-        "next_url": _next_url(queue, cursor, filters),
-        "previous_url": _page_of(queue.before(cursor) if cursor else None, filters),
+        "next_url": _url(cursor and queue.next(cursor), filters),
+        "previous_url": _url(cursor and queue.before(cursor), filters),
         "queue_url": _queue_url(filters, shown.line if is_in else None, queue),
-        "gate_html": render_markdown(
-            shown.pair.gate_snapshot.text, look=Look(prefix="gate-", headings=(2, 3))
-        ),
-        "review_html": render_markdown(
-            shown.pair.review_text.text, look=Look(prefix="review-", headings=(2, 3))
-        ),
+        "gate_html": render_markdown(gate, look=Look(prefix="gate-", headings=(2, 3))),
+        "review_html": render_markdown(review, look=Look(prefix="review-", headings=(2, 3))),
         "states": [word for word in (DispositionState.OPEN, *STATES) if word != state],
-        "fix_command": f"commonplace fix_prompt {quote(shown.document.note_path)}",
+        "fix_command": f"commonplace fix_prompt {quote(about.note_path)}",
         "last_action": request.session.get(LAST_ACTION),
         "max_reason": MAX_REASON,
     }
 
 
-def _next_url(queue: Queue, cursor: QueueCursor | None, filters: Filters) -> str:
-    return _page_of(queue.next(cursor) if cursor else None, filters)
+def _url(line: QueueLine | None, filters: Filters) -> str:
+    """The page of a line's finding, in the list; "" for none."""
+    return _page_of(line.fingerprint, filters) if line else ""
 
 
-def _page_of(line: QueueLine | None, filters: Filters) -> str:
-    return _url_of(line.fingerprint, filters) if line else ""
-
-
-def _url_of(fingerprint: str, filters: Filters) -> str:
+def _page_of(fingerprint: str, filters: Filters) -> str:
     url = reverse("finding", args=[fingerprint])
     return f"{url}?{filters.query}" if filters.query else url
 
@@ -282,12 +267,12 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     require_permission(request, PERMISSION)
     filters = read_filters(request)
     named = [f"{fingerprint} {request.POST.get('seen', '')}"]
-    posted = disposition_request(request, request.POST.get("as", ""), named)
-    if not dispose_and_report(request, posted).moved:
-        return SeeOther(_url_of(fingerprint, filters))
+    posted = _read_form(request, request.POST.get("as", ""), named)
+    if not _dispose(request, posted).moved:
+        return SeeOther(_page_of(fingerprint, filters))
     queue = find(filters)
     cursor = queue.first_cursor([fingerprint])
-    return SeeOther(_next_url(queue, cursor, filters) or filters.url())
+    return SeeOther(_url(cursor and queue.next(cursor), filters) or filters.url())
 
 
 urlpatterns = [

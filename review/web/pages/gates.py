@@ -11,24 +11,25 @@ from django.utils import timezone
 
 from review import settings
 from review.calibration.calibration import read_calibration
+from review.domain.paths import gate_path_of
+from review.knowledge_base import Gate
 from review.knowledge_base.opening import open_corpus
-from review.overview.documents import GateCoverJson
-from review.overview.gate_page import GatePage, gate_covers, read_gate_page
+from review.overview.documents import GatePageJson
+from review.overview.gate_page import change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
-from review.reviews.pair_states import FAIL, FRESH, WARN
 from review.reviews.texts import snapshot_text
 from review.selection.documents import GatesJson
 from review.selection.gate_names import list_gates
 from review.selection.path_filters import is_below
-from review.vocabulary import Decision, DispositionState
+from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
-from review.web.core.filters import Filters, make_facet, parse_filters
+from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
 from review.web.render.charts import precision_bar
 from review.web.render.diff import render_diff
-from review.web.render.markdown import Look, render_markdown, render_plain
+from review.web.render.markdown import render_text
+from review.web.render.tokens import Look
 
-_LINES = "lines"
 _SHOWN = "shown"
 
 
@@ -52,9 +53,8 @@ def gates(request: HttpRequest) -> HttpResponse:
 def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
     answer = pair_states()
     covers = gate_covers(answer.value)
-    lenses = Counter(gate.lens for gate in answer.value.gates)
     records = defaultdict(list)
-    for record in calibration().value.gates:
+    for record in calibration().gates:
         if record.is_now:
             records[record.gate_id].append((record, precision_bar(record)))
     muted = settings.current().muted
@@ -72,85 +72,67 @@ def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
         "problems": document.problems,
         "counted_at": answer.at,
         "facets": [
-            make_facet(filters, "lens", "Lens", lenses),
-            make_facet(filters, "judged", "Judged by", {"rule": None, "model": None}),
+            filters.facet("lens", "Lens", Counter(gate.lens for gate in answer.value.gates)),
+            filters.facet("judged", "Judged by", {"rule": None, "model": None}),
         ],
     }
 
 
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
-    filters = parse_filters(request, {"as": [_LINES], "against": None, "agreement": [_SHOWN]})
+    filters = parse_filters(request, {"as": ["lines"], "against": None, "agreement": [_SHOWN]})
+    against = filters.key("against")
     config = settings.current()
     answer = pair_states()
     queue = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
     with open_corpus(config) as corpus:
-        shown = read_gate_page(
-            corpus,
-            answer.value,
-            gate_id,
-            against=filters.key("against"),
-            open_findings=queue.total,
-            config=config,
+        found, document = read_gate_page(
+            corpus, answer.value, gate_id, open_findings=queue.total, config=config
         )
-        if shown.gate:
+        if found:
             with_agreement = "agreement" in filters.values
-            found = read_calibration(
+            track = read_calibration(
                 corpus, gates=[gate_id], with_agreement=with_agreement, config=config
             )
-            shown.document.records = found.gates
-            shown.document.agreement = found.agreement
+            document.records, document.agreement = track.gates, track.agreement
     return page(
         request,
         "review/gate.html",
-        lambda: _context(filters, shown) | {"counted_at": answer.at},
-        document=shown.document,
+        lambda: _context(filters, found, document, against) | {"counted_at": answer.at},
+        document=document,
     )
 
 
-def _context(filters: Filters, shown: GatePage) -> dict[str, Any]:
-    by_lines = filters.one("as") == _LINES
-    document = shown.document
-    text = shown.gate.text if shown.gate else ""
-    if not shown.gate and document.texts:
+def _context(
+    filters: Filters, gate: Gate | None, document: GatePageJson, against: int | None
+) -> dict[str, Any]:
+    config = settings.current()
+    text = gate.text if gate else ""
+    if not gate and document.texts:
         text = snapshot_text(document.texts[0].snapshot_id)
+    look = Look(headings=(2, 3))
+    change = change_since(gate, against) if gate and against is not None else None
     return {
         "filters": filters,
-        "shown": shown,
         "about": document,
-        "gate": shown.gate,
-        "covers": [
-            {"cover": cover, "decisions": _decisions(cover)} for cover in document.partitions
-        ],
+        "gate": gate,
+        "gate_path": gate_path_of(document.gate_id, gates_folder=config.gates_folder),
         "would_go_stale": sum(cover.would_go_stale for cover in document.partitions),
-        "open_findings": document.dispositions[DispositionState.OPEN],
         "records": [
             (record, precision_bar(record))
             for record in document.records
             if record.is_now or record.people.n
         ],
         "tables": [table for table in document.agreement or () if table.of == "gate"],
-        "muted": settings.current().muted.get(document.gate_id),
+        "muted": config.muted.get(document.gate_id),
         "judged": [
             (state, number)
             for state, number in document.dispositions.items()
             if number and state != DispositionState.OPEN
         ],
-        "html": render_plain(text)
-        if by_lines
-        else render_markdown(text, look=Look(headings=(2, 3))),
-        "by_lines": by_lines,
-        "change_html": render_diff(shown.change) if shown.change else "",
-        "compared": filters.one("against"),
+        "html": render_text(text, by_lines="as" in filters.values, look=look, line_anchors=False),
+        "change_html": render_diff(change) if change else "",
         "tried": [item for item in document.examples if item.holds is not None],
     }
-
-
-def _decisions(cover: GateCoverJson) -> list[tuple[str, int, int]]:
-    """Return the decisions of fresh pairs, with their numbers and percentages."""
-    fresh = cover.would_go_stale or 1
-    states = {Decision.PASS: FRESH, Decision.WARN: WARN, Decision.FAIL: FAIL}
-    counts = {word.value: cover.counts[state] for word, state in states.items()}
-    return [(word, number, round(100 * number / fresh)) for word, number in counts.items()]
 
 
 urlpatterns = [

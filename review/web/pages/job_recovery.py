@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -15,7 +15,7 @@ from review import settings
 from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs.board import show_jobs
-from review.jobs.job_documents import JobJson, RefusalJson
+from review.jobs.job_documents import JobJson
 from review.jobs.output_states import output_states
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
@@ -23,17 +23,11 @@ from review.recovery.documents import RecoveredJson, RecoveryJson
 from review.recovery.recover import Recovery, RecoveryAction
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
-from review.web.core.actions import SeeOther, actor, field, may, require_permission
+from review.web.core.actions import CHANGE_JOBS, SeeOther, actor, field, require_permission
+from review.web.core.filters import read_number
 
-PERMISSION = "review.change_reviewjob"
 MAX_AT_ONCE = 200
 MAX_REASON = 500
-
-
-class NoJobNamed(UsageRefused):
-    """The address names no job, or too many."""
-
-
 _DONE = {
     RecoveryAction.INGEST: "ingested",
     RecoveryAction.FAIL: "failed",
@@ -43,15 +37,19 @@ _DONE = {
 _LOST = ("complete", "partial")
 
 
+class NoJobNamed(UsageRefused):
+    """The address names no job, or too many."""
+
+
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
     """GET previews, POST does; both go through the use case of `recover_review_jobs`.
 
     :param around: the context that the admin's templates need.
     """
-    require_permission(request, PERMISSION)
-    wanted = next((known for known in RecoveryAction if known.value == action), None)
-    if wanted is None:
+    require_permission(request, CHANGE_JOBS)
+    if action not in list(RecoveryAction):
         raise Http404
+    wanted = RecoveryAction(action)
     if request.method == "POST":
         return _do(request, wanted)
     ids = _job_ids(request.GET.get("ids", "").split(","))
@@ -59,23 +57,29 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
     jobs = show_jobs(ids, gates_folder=settings.current().gates_folder)
     context = {
         **around,
-        "title": f"{wanted.value.capitalize()}: {count_words(len(ids), 'job')}",
-        "action": wanted.value,
-        "plans": list(_plans(answer.done, jobs, wanted)),
+        "title": f"{action.capitalize()}: {count_words(len(ids), 'job')}",
+        "action": action,
+        "plans": _plans(answer.done, jobs, wanted),
         "refused": answer.refused,
     }
     return TemplateResponse(request, "admin/review/reviewjob/recover.html", context)
 
 
-def possible_actions(request: HttpRequest, job: JobJson) -> list[RecoveryAction]:
+def preview_url(action: RecoveryAction, job_ids: Sequence[int]) -> str:
+    """The address that previews an action for these jobs, or for as many as it takes at once."""
+    ids = ",".join(map(str, job_ids[:MAX_AT_ONCE]))
+    return f"{reverse('admin:review_reviewjob_recover', args=[action.value])}?ids={ids}"
+
+
+def possible_actions(request: HttpRequest, job: JobJson) -> list[str]:
     """The actions that would not be refused for a job, and that would change it."""
-    if job.status == JobStatus.COMPLETED or not may(request, PERMISSION):
+    if job.status == JobStatus.COMPLETED or not request.user.has_perm(CHANGE_JOBS):
         return []
     found = []
     for action in RecoveryAction:
         outcomes = _recover(request, action, [job.review_job_id], dry_run=True).done
         if outcomes and outcomes[0].status != job.status:
-            found.append(action)
+            found.append(action.value)
     return found
 
 
@@ -83,11 +87,13 @@ def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:
     ids = _job_ids(request.POST.getlist("id"))
     answer = _recover(request, action, ids, dry_run=False)
     if answer.done:
-        messages.success(request, _told(answer.done, action))
+        messages.success(request, f"{_DONE[action]}: {'; '.join(map(_outcome, answer.done))}")
     for refused in answer.refused:
-        messages.warning(request, _refused(refused))
+        named = f"job {refused.review_job_id}"
+        about = "" if named in refused.message else f"{named}: "
+        messages.warning(request, f"refused: {about}{refused.message}")
     if len(ids) == 1:
-        return SeeOther(reverse("job", args=[ids[0]]))
+        return SeeOther(reverse("job", args=ids))
     return SeeOther(reverse("admin:review_reviewjob_changelist"))
 
 
@@ -112,33 +118,29 @@ def _recover(
 
 
 def _job_ids(words: Sequence[str]) -> list[int]:
-    if not all(word.isascii() and word.isdigit() and len(word) < 19 for word in words):
+    ids = list(dict.fromkeys(map(read_number, words)))
+    if None in ids:
         raise NoJobNamed("name jobs by their numbers: ?ids=7,8")
-    ids = list(dict.fromkeys(map(int, words)))
     if not 1 <= len(ids) <= MAX_AT_ONCE:
         raise NoJobNamed(f"between 1 and {MAX_AT_ONCE} jobs can be recovered at once")
-    return ids
+    return [number for number in ids if number is not None]
 
 
 def _plans(
     outcomes: Sequence[RecoveredJson], jobs: Sequence[JobJson], action: RecoveryAction
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     by_id = {job.review_job_id: job for job in jobs}
     losing = [] if action is RecoveryAction.INGEST else list(by_id)
-    found = ReviewJob.objects.filter(pk__in=losing)
-    states = output_states(found, config=settings.current())
-    for outcome in outcomes:
-        output = states.get(outcome.review_job_id)
-        state = output.state if output else ""
-        yield {
+    found = output_states(ReviewJob.objects.filter(pk__in=losing), config=settings.current())
+    lost = {key: output.state for key, output in found.items() if output.state in _LOST}
+    return [
+        {
             "job": by_id[outcome.review_job_id],
             "outcome": outcome,
-            "lost_output": state if state in _LOST else "",
+            "lost_output": lost.get(outcome.review_job_id),
         }
-
-
-def _told(done: Sequence[RecoveredJson], action: RecoveryAction) -> str:
-    return f"{_DONE[action]}: " + "; ".join(_outcome(item) for item in done)
+        for outcome in outcomes
+    ]
 
 
 def _outcome(item: RecoveredJson) -> str:
@@ -150,9 +152,3 @@ def _outcome(item: RecoveredJson) -> str:
     if item.ingested is not None and item.ingested.failure_reason:
         parts.append(item.ingested.failure_reason)
     return ", ".join([*parts, *item.problems])
-
-
-def _refused(refused: RefusalJson) -> str:
-    named = f"job {refused.review_job_id}"
-    about = "" if named in refused.message else f"{named}: "
-    return f"refused: {about}{refused.message}"

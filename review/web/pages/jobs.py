@@ -7,10 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from http import HTTPStatus
 from typing import Any, get_args
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
@@ -24,9 +22,7 @@ from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobJson, JobListJson, PairJson
 from review.jobs.pages_documents import JobDetailsJson, JobFileJson
-from review.models import ReviewJob
 from review.protocol.telemetry import output_tokens_by_model
-from review.recovery.documents import RecoverableJson
 from review.runners.process.table import Processes
 from review.selection.freshness import in_flight
 from review.vocabulary import (
@@ -37,20 +33,13 @@ from review.vocabulary import (
     JobStatus,
     PairStatus,
 )
-from review.web.core.actions import SeeOther, require_permission
+from review.web.core.actions import CHANGE_JOBS, SeeOther, require_permission
 from review.web.core.cached import recoverable
-from review.web.core.filters import (
-    Filters,
-    Paged,
-    make_facet,
-    paged,
-    parse_filters,
-    read_place,
-)
+from review.web.core.filters import Filters, Paged, parse_filters
 from review.web.core.responses import page, wants_json
 from review.web.core.template_tags import duration, label
-from review.web.pages.job_recovery import PERMISSION, possible_actions
-from review.web.pages.pair_actions import ask, tell_requests
+from review.web.pages.job_recovery import possible_actions
+from review.web.pages.pair_actions import request_picks
 
 JOBS_A_PAGE = 50
 JOBS_A_DOCUMENT = 100
@@ -71,7 +60,7 @@ class ShownJob:
     """A job of the list, and why it needs attention: words of `NEEDS`."""
 
     job: JobJson
-    needs: tuple[str, ...]
+    needs: list[str]
 
     @property
     def about(self) -> str:
@@ -89,96 +78,79 @@ def jobs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     needing = _needing() if filters.all("needs") else {}
     size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
-    place = read_place(filters, int)
-    found = _wanted(filters, needing).reverse()
-    if place:
-        found = found.filter(pk__lt=int(place[0]))
-    ids = list(found.values_list("pk", flat=True)[: size + 1])
-    part = paged(ids, size=size, key=lambda job_id: (job_id,), filters=filters)
-    return page(
-        request,
-        "review/jobs.html",
-        lambda: _list_context(filters, part, needing or _needing()),
-        document=lambda: _list_document(part),
-    )
-
-
-def _list_document(part: Paged[int]) -> JobListJson:
-    """The jobs of the page as the command gives them: the oldest first."""
-    ids = reversed(part.items)
-    document = JobListJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
-    document.next = part.next_document or UNSET
-    return document
-
-
-def _wanted(filters: Filters, needing: dict[str, list[int]]) -> QuerySet[ReviewJob]:
+    place = filters.place(int)
     needs = filters.all("needs")
-    return find_jobs(
+    found = find_jobs(
         statuses=filters.all("status"),
         partitions=filters.all("partition"),
         failure_codes=filters.all("code"),
         lenses=filters.all("lens"),
         job_ids=[job for need in needs for job in needing[need]] if needs else None,
+    ).reverse()
+    if place:
+        found = found.filter(pk__lt=int(place[0]))
+    ids = list(found.values_list("pk", flat=True)[: size + 1])
+    paged = filters.cut(ids, size, lambda job_id: (job_id,))
+    return page(
+        request,
+        "review/jobs.html",
+        lambda: _list_context(filters, paged, needing or _needing()),
+        document=lambda: _list_document(paged),
     )
 
 
+def _list_document(paged: Paged[int]) -> JobListJson:
+    """The jobs of the page as the command gives them: the oldest first."""
+    ids = reversed(paged.items)
+    document = JobListJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
+    document.next = paged.next_document or UNSET
+    return document
+
+
 def _needing() -> dict[str, list[int]]:
-    recovery = recoverable().value
-
-    def ids(entries: list[RecoverableJson]) -> list[int]:
-        return [entry.review_job_id for entry in entries]
-
-    return {
-        "abandoned": ids(recovery.abandoned),
-        "ready": ids(recovery.ready),
-        "missing": ids(recovery.failed),
-    }
+    """The jobs that need attention, by words of `NEEDS`."""
+    found = recoverable()
+    lists = zip(NEEDS, (found.abandoned, found.ready, found.failed), strict=True)
+    return {need: [entry.review_job_id for entry in entries] for need, entries in lists}
 
 
 def _list_context(
-    filters: Filters, part: Paged[int], needing: Mapping[str, list[int]]
+    filters: Filters, paged: Paged[int], needing: Mapping[str, list[int]]
 ) -> dict[str, Any]:
-    return {
-        "paged": part,
-        "rows": [
-            ShownJob(job, tuple(need for need, ids in needing.items() if job.review_job_id in ids))
-            for job in show_jobs(part.items, gates_folder=settings.current().gates_folder)
-        ],
-        "filters": filters,
-        "facets": _facets(filters, needing),
-    }
-
-
-def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
+    shown = show_jobs(paged.items, gates_folder=settings.current().gates_folder)
     counts = count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
-    codes = {code: label(code) for code in FailureCode.values}
-    return [
-        make_facet(filters, "status", "Status", counts["status"]),
-        make_facet(filters, "needs", "Needs attention", dict(needs), labels=NEEDS),
-        make_facet(filters, "partition", "Model partition", counts["partition"]),
-        make_facet(filters, "code", "Why it failed", counts["code"], labels=codes),
-    ]
+    return {
+        "filters": filters,
+        "paged": paged,
+        "rows": [
+            ShownJob(job, [need for need, ids in needing.items() if job.review_job_id in ids])
+            for job in shown
+        ],
+        "facets": [
+            filters.facet("status", "Status", counts["status"]),
+            filters.facet("needs", "Needs attention", needs, labels=NEEDS.__getitem__),
+            filters.facet("partition", "Model partition", counts["partition"]),
+            filters.facet("code", "Why it failed", counts["code"], labels=label),
+        ],
+    }
 
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
     parse_filters(request, {})
     details = read_job(job_id, config=settings.current(), processes=Processes(), now=timezone.now())
     return page(
-        request,
-        "review/job.html",
-        lambda: _job_context(request, details),
-        document=details,
+        request, "review/job.html", lambda: _job_context(request, details), document=details
     )
 
 
 @require_POST
 def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
     """Queue a new job for the pairs of a failed job that have no review."""
-    require_permission(request, PERMISSION)
+    require_permission(request, CHANGE_JOBS)
     (job,) = show_jobs([require_job(job_id).pk], gates_folder=settings.current().gates_folder)
     picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
-    tell_requests(request, ask(request, picks, grouping=Grouping(job.grouping)))
+    request_picks(request, picks, grouping=Grouping(job.grouping))
     return SeeOther(reverse("job", args=[job_id]))
 
 
@@ -196,34 +168,27 @@ def _to_request(job: JobJson) -> list[PairJson]:
 def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
     number = details.job.review_job_id
     telemetry = details.telemetry
+    notices = (telemetry or {}).get("notices")
+    tokens = output_tokens_by_model(telemetry)
     return {
         "details": details,
         "job": details.job,
         "is_open": details.job.status in OPEN_JOB_STATUSES,
         "abandoned_after": duration(settings.current().abandoned_after),
         "files": [
-            _shown(number, "prompt", "Prompt", details.prompt),
-            _shown(number, "output", "Output", details.output),
+            _shown(number, "prompt", details.prompt),
+            _shown(number, "output", details.output),
         ],
         "took": _took(details.job),
-        "writers": _writers(telemetry),
-        "notices": _notices(telemetry),
-        "actions": [action.value for action in possible_actions(request, details.job)],
+        # The models that wrote the output, with their shares where several did.
+        "writers": [
+            f"{name} {count / sum(tokens.values()):.0%}" for name, count in tokens.items() if count
+        ],
+        "notices": notices if isinstance(notices, list) else [],
+        "actions": possible_actions(request, details.job),
         "to_request": _to_request(details.job) if "missing" in details.recovery else [],
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
-
-
-def _writers(telemetry: Mapping[str, object] | None) -> list[str]:
-    """The models that wrote the output, with their shares where several did."""
-    tokens = output_tokens_by_model(telemetry)
-    total = sum(tokens.values())
-    return [f"{name} {count / total:.0%}" for name, count in tokens.items() if count]
-
-
-def _notices(telemetry: Mapping[str, object] | None) -> list[str]:
-    notices = (telemetry or {}).get("notices")
-    return [str(words) for words in notices] if isinstance(notices, list) else []
 
 
 def _took(job: JobJson) -> str:
@@ -233,14 +198,13 @@ def _took(job: JobJson) -> str:
     return duration(ended - started)
 
 
-def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[str, Any]:
+def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
     """A file of a job: its beginning, and whether that is all."""
-    text = ""
+    data = b""
     if facts.state == "there":
         data = read_job_file(job_id, name, config=settings.current()) or b""
-        text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8", "replace")
     return {
-        "title": title,
         "name": name,
         "facts": facts,
         "text": text[:SHOWN_CHARACTERS],
@@ -250,13 +214,12 @@ def _shown(job_id: int, name: JobFile, title: str, facts: JobFileJson) -> dict[s
 
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
     """A file of a job, byte for byte, as text that no browser takes for anything else."""
-    which = next((known for known in _FILES if known == name), None)
-    if which is None:
-        raise Http404
-    data = read_job_file(job_id, which, config=settings.current())
-    if data is None:
-        raise Http404
-    return HttpResponse(data, content_type="text/plain; charset=utf-8", status=HTTPStatus.OK)
+    for known in _FILES:
+        if known == name:
+            data = read_job_file(job_id, known, config=settings.current())
+            if data is not None:
+                return HttpResponse(data, content_type="text/plain; charset=utf-8")
+    raise Http404
 
 
 urlpatterns = [

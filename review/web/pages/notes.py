@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, cast
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
@@ -13,47 +16,28 @@ from review import settings
 from review.acceptance.pair_actions import Pick
 from review.documents.base import timestamp
 from review.documents.problems import problem_json
-from review.knowledge_base import Corpus
+from review.domain.diffs.words import word_diff
+from review.domain.regions import regions_of
+from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
 from review.knowledge_base.opening import open_corpus
-from review.models import ModelPartition
-from review.overview.documents import NotesJson
-from review.overview.note_list import (
-    NOTES_A_PAGE,
-    ListRequest,
-    NoteListing,
-    Place,
-    list_notes,
-    row_json,
-)
-from review.overview.note_page import NotePage, NotePageRequest, read_note_page
-from review.overview.note_pairs import ACT, NOTHING, REVIEW, PairRow, read_since
-from review.reviews.pair_states import FAIL, FRESH, STATES, WARN, PairStates
+from review.models import FileSnapshot, ModelPartition
+from review.overview.documents import ACT, NOTHING, REVIEW, NotePairJson, NoteRowJson, NotesJson
+from review.overview.note_page import HISTORY, NotePage, read_note_page
+from review.reviews.pair_states import FAIL, FRESH, MISSING, STATES, WARN, PairStates
 from review.settings.config import Config
 from review.vocabulary import Staleness
-from review.web.core.cached import Answer, pair_states
-from review.web.core.filters import (
-    Filters,
-    make_facet,
-    paged,
-    parse_filters,
-    read_place,
-)
+from review.web.core.cached import pair_states
+from review.web.core.filters import Facet, Filters, parse_filters
 from review.web.core.responses import page
 from review.web.core.template_tags import label
 from review.web.pages.pair_actions import write_pick
 from review.web.render.diff import render_diff
-from review.web.render.markdown import (
-    Look,
-    NoteLinks,
-    mark_findings,
-    render_markdown,
-    render_plain,
-)
+from review.web.render.markdown import mark_findings, note_links, render_text
+from review.web.render.tokens import Look
 
-_LINES = "lines"
+NOTES_A_PAGE = 100
 _NO_STATUS = "none"
 _BY_PATH = "path"
-_HISTORY = 30
 _KNOWN = {
     "folder": None,
     "state": STATES,
@@ -63,81 +47,150 @@ _KNOWN = {
     "sort": [_BY_PATH],
 }
 # Fresh pairs are shown by their decision.
-_STATE_LABELS = {state: label(state) for state in STATES} | {
-    FRESH: "fresh: pass",
-    WARN: "fresh: warn",
-    FAIL: "fresh: fail",
-}
+_STATE_LABELS = {FRESH: "fresh: pass", WARN: "fresh: warn", FAIL: "fresh: fail"}
+
+# What the list is ordered by: minus the numbers of pairs that fail, warn, changed, lack a review.
+Place = tuple[int, int, int, int, str]
 
 
 def notes(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
-    by_path = filters.one("sort") == _BY_PATH
     answer = pair_states()
-    listing = list_notes(
-        answer.value,
-        ListRequest(
-            folders=filters.all("folder"),
-            states=filters.all("state"),
-            statuses=tuple("" if word == _NO_STATUS else word for word in filters.all("status")),
-            partitions=filters.all("model"),
-            words=tuple(" ".join(filters.all("q")).lower().split()),
-            by_path=by_path,
-            after=cast(Place | None, read_place(filters, int, int, int, int, str)),
-        ),
-    )
-    part = paged(listing.notes, size=NOTES_A_PAGE, key=lambda item: item.place, filters=filters)
+    states = answer.value
+    listing = list_notes(states, filters)
+    place = filters.place(int, int, int, int, str)
+    rest = [entry for entry in listing.chosen if place is None or entry[0] > place]
+    paged = filters.cut(rest, NOTES_A_PAGE, lambda entry: entry[0])
     with open_corpus(settings.current()) as corpus:
-        rows = [row_json(corpus, item) for item in part.items]
+        rows = [
+            _row(corpus, states, note, filters.all("model") or states.partitions)
+            for _place, note in paged.items
+        ]
     return page(
         request,
         "review/notes.html",
-        lambda: _list_context(filters, answer, listing) | {"paged": part, "rows": rows},
+        lambda: {
+            "filters": filters,
+            "paged": paged,
+            "rows": rows,
+            "total": len(listing.chosen),
+            "skipped": [problem for problem in states.problems if problem.skipped],
+            "counted_at": answer.at,
+            "facets": _facets(filters, listing, states),
+            "note_roots": settings.current().note_roots,
+        },
         document=lambda: NotesJson(
-            total=listing.total,
+            total=len(listing.chosen),
             notes=rows,
-            next=part.next_document,
-            problems=[problem_json(problem) for problem in answer.value.problems],
+            next=paged.next_document,
+            problems=[problem_json(problem) for problem in states.problems],
             counted_at=timestamp(answer.at),
         ),
     )
 
 
-def _list_context(
-    filters: Filters, answer: Answer[PairStates], listing: NoteListing
-) -> dict[str, Any]:
-    states = answer.value
-    statuses = {status or _NO_STATUS: number for status, number in listing.statuses.items()}
-    facets = [
-        make_facet(filters, "state", "With a pair that is", listing.states, labels=_STATE_LABELS),
-        make_facet(filters, "folder", "Folder", listing.folders),
-        make_facet(filters, "status", "Status", statuses),
-        make_facet(filters, "model", "Model partition", dict.fromkeys(states.partitions)),
+@dataclass(frozen=True)
+class NoteListing:
+    """The notes that match, in order, and notes by the values of a filter, under the others."""
+
+    chosen: list[tuple[Place, NoteFacts]]
+    folders: Counter[str]
+    states: Counter[str]
+    statuses: Counter[str]
+
+
+def list_notes(states: PairStates, filters: Filters) -> NoteListing:
+    words = " ".join(filters.all("q")).lower().split()
+    names = filters.all("model") or states.partitions
+    found = NoteListing([], Counter(), Counter(), Counter())
+    for note in states.notes:
+        path = note.path.lower() if words else ""
+        if not all(word in path for word in words):
+            continue
+        counts = Counter(chain.from_iterable(states.row(name, note) for name in names))
+        folder = note.path.rpartition("/")[0]
+        in_folder = filters.accepts(folder=folder)
+        in_status = filters.accepts(status=note.status or _NO_STATUS)
+        in_state = any(counts[word] for word in filters.all("state")) or not filters.all("state")
+        found.folders[folder] += in_status and in_state
+        found.statuses[note.status] += in_folder and in_state
+        if in_folder and in_status:
+            found.states.update(counts.keys())
+            if in_state:
+                by_path = filters.one("sort") == _BY_PATH
+                found.chosen.append((_place(note, Counter() if by_path else counts), note))
+    found.chosen.sort()
+    return found
+
+
+def _place(note: NoteFacts, counts: Counter[str]) -> Place:
+    changed = counts[Staleness.NOTE_CHANGED.value] + counts[Staleness.GATE_CHANGED.value]
+    return -counts[FAIL], -counts[WARN], -changed, -counts[MISSING], note.path
+
+
+def _row(
+    corpus: Corpus, states: PairStates, note: NoteFacts, partitions: Iterable[str]
+) -> NoteRowJson:
+    """A note with its title, which is read from the file."""
+    try:
+        title = regions_of(corpus.read_note(note.path).text).title_text
+    except UnreadableFile:
+        title = ""
+    counts = {name: Counter(states.row(name, note)) for name in partitions}
+    return NoteRowJson(
+        note_path=note.path,
+        title=title,
+        status=note.status,
+        type=note.kind.type_path,
+        counts={
+            name: {state: found[state] for state in STATES if found[state]}
+            for name, found in counts.items()
+        },
+    )
+
+
+def _facets(filters: Filters, listing: NoteListing, states: PairStates) -> list[Facet]:
+    present = {word: listing.states[word] for word in STATES if listing.states[word]}
+    statuses = {word or _NO_STATUS: number for word, number in sorted(listing.statuses.items())}
+    return [
+        filters.facet(
+            "state",
+            "With a pair that is",
+            present,
+            labels=lambda word: _STATE_LABELS.get(word, label(word)),
+        ),
+        filters.facet("folder", "Folder", dict(sorted(listing.folders.items()))),
+        filters.facet("status", "Status", statuses),
+        filters.facet("model", "Model partition", dict.fromkeys(states.partitions)),
     ]
-    by_path = filters.one("sort") == _BY_PATH
-    return {
-        "filters": filters,
-        "total": listing.total,
-        "by_path": by_path,
-        "skipped": [problem for problem in states.problems if problem.skipped],
-        "counted_at": answer.at,
-        "facets": facets,
-        "note_roots": settings.current().note_roots,
-    }
+
+
+# Texts that one page compares word by word; the others get links.
+MAX_COMPARED = 3
+# Characters of written changes on one page, which has the note itself to show, too.
+_ROOM = 120_000
+_TITLES = {
+    ACT: "stale by a change, warn, fail, or without a decision",
+    REVIEW: "stale: missing review",
+    NOTHING: "fresh and passed, or the gate no longer applies",
+}
+
+# A pair, and its value in the form; "" where it can be neither acked nor requested.
+Row = tuple[NotePairJson, str]
 
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
-    filters = parse_filters(request, {"model": None, "as": [_LINES]})
+    filters = parse_filters(request, {"model": None, "as": ["lines"]})
     config = settings.current()
-    place = read_place(filters, int)
+    place = filters.place(int)
     with open_corpus(config) as corpus:
-        wanted = NotePageRequest(
-            path=note_path,
+        shown = read_note_page(
+            corpus,
+            note_path,
             partitions=filters.all("model"),
             before=int(place[0]) if place else None,
-            history_size=_HISTORY,
+            config=config,
         )
-        shown = read_note_page(corpus, wanted, config=config)
         return page(
             request,
             "review/note.html",
@@ -147,138 +200,88 @@ def note(request: HttpRequest, note_path: str) -> HttpResponse:
 
 
 def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> dict[str, Any]:
-    by_lines = filters.one("as") == _LINES
     names = ModelPartition.objects.order_by("name").values_list("name", flat=True)
+    rows = [(pair, _pick(shown, pair)) for pair in shown.document.pairs]
+    # What wants an act comes first; the first group that has any is open.
+    groups = {name: [(pair, pick) for pair, pick in rows if pair.wants == name] for name in _TITLES}
     return {
         "filters": filters,
-        "shown": shown,
-        "note": shown.now,
-        "changed": read_changed(shown),
-        "groups": _groups(shown),
-        "trivial": [
-            write_pick(pick_of(shown, row))
-            for row in shown.pairs
-            if row.is_trivial and can_pick(shown, row)
-        ],
-        "can_pick": any(can_pick(shown, row) for row in shown.pairs),
-        "findings": shown.document.findings,
-        "history": paged(
-            shown.document.history,
-            size=_HISTORY,
-            key=lambda event: (event.acceptance_event_id,),
-            filters=filters,
+        "note": shown,
+        "about": shown.document,
+        "changed": _changed(rows, shown.text),
+        "groups": [(_TITLES[name], name, found) for name, found in groups.items() if found],
+        "trivial": [pick for pair, pick in rows if pick and pair.is_trivial],
+        "can_pick": any(pick for _pair, pick in rows),
+        "history": filters.cut(
+            shown.document.history, HISTORY, lambda event: (event.acceptance_event_id,)
         ),
-        "html": _html(shown, corpus, config, by_lines=by_lines),
-        "by_lines": by_lines,
-        "models": make_facet(
-            filters, "model", "Model partition", dict.fromkeys((*names, *config.partitions))
+        "html": _html(filters, shown, corpus, config),
+        "models": filters.facet(
+            "model", "Model partition", dict.fromkeys((*names, *config.partitions))
         ),
     }
 
 
-def _groups(shown: NotePage) -> list[dict[str, Any]]:
-    """The rows by what they want; the first group that has any is open."""
-    titles = {
-        ACT: "stale by a change, warn, fail, or without a decision",
-        REVIEW: "stale: missing review",
-        NOTHING: "fresh and passed, or the gate no longer applies",
-    }
-    groups = [
-        {
-            "title": title,
-            "name": wants,
-            "rows": [_row(shown, row) for row in shown.pairs if row.wants == wants],
-        }
-        for wants, title in titles.items()
-    ]
-    return [group for group in groups if group["rows"]]
-
-
-def _row(shown: NotePage, row: PairRow) -> dict[str, Any]:
-    changed = row.accepted_at is not None and bool(row.reasons) and not row.is_gone
-    return {
-        "pair": row,
-        "percent": _percent(row),
-        "has_diff": changed and shown.now.text is not None,
-        "pick": write_pick(pick_of(shown, row)) if can_pick(shown, row) else "",
-    }
-
-
-def _percent(row: PairRow) -> str:
-    """The share of the body's words that changed; "<1" for a change that rounds to none."""
-    if row.change is None or row.change.body_ratio is None:
+def _pick(shown: NotePage, pair: NotePairJson) -> str:
+    if shown.facts is None or pair.is_gone:
         return ""
-    percent = 100 * row.change.body_ratio
-    return "<1" if 0 < percent < 1 else f"{percent:.0f}"
+    digests = (shown.facts.sha256, pair.gate_sha256)
+    pick = Pick(shown.path, pair.gate_id, pair.model_partition, *digests, pair.review_pair_id)
+    return write_pick(pick)
 
 
-def _html(shown: NotePage, corpus: Corpus, config: Config, *, by_lines: bool) -> SafeString:
+def _html(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> SafeString:
     """The note's text, or the last one that is kept, with its open findings."""
-    text = shown.now.text
-    if text is None and shown.kept is not None:
-        text = shown.kept.text
+    text = shown.kept.text if shown.kept else shown.text
     if text is None:
         return SafeString("")
     marks = mark_findings(
         (item.finding, item.finding.line_now or item.finding.line)
         for item in shown.document.findings
     )
-    if by_lines:
-        return render_plain(text, quotes=marks)
-    links = NoteLinks(corpus, shown.now.path, config=config)
-    look = Look(link_to=links, headings=(2, 3), flavour=links.flavour)
-    return render_markdown(text, line_anchors=True, quotes=marks, look=look)
+    links = note_links(corpus, shown.path, config=config)
+    look = Look(link_to=links, headings=(2, 3), flavour=corpus.flavour)
+    return render_text(text, by_lines="as" in filters.values, look=look, quotes=marks)
+
+
+def _changed(rows: Iterable[Row], text: str | None) -> dict[str, Any]:
+    """Return what changed since each accepted text of the note, and the gates that changed.
+
+    `reasons` counts the accepted pairs that are stale, each by the first reason that holds; `picks`
+    are the pairs that an ack of a change makes fresh.
+    """
+    pairs = [pair for pair, _pick in rows if not pair.is_gone]
+    groups: dict[int, list[Row]] = {}
+    for pair, pick in rows:
+        if text is not None and pair.accepted_note_snapshot_id and pair.is_note_changed:
+            groups.setdefault(pair.accepted_note_snapshot_id, []).append((pair, pick))
+    # Those that make most pairs stale first.
+    ordered = sorted(groups, key=lambda key: (-len(groups[key]), -key))
+    stored = FileSnapshot.objects.filter(pk__in=ordered[:MAX_COMPARED])
+    befores = dict(stored.values_list("pk", "text"))
+    texts: list[dict[str, Any]] = []
+    left = _ROOM
+    for key in ordered:
+        diff = word_diff(befores[key], text or "") if key in befores else None
+        html = render_diff(diff) if diff else ""
+        left -= len(html)
+        found = {
+            "rows": [pair for pair, _pick in groups[key]],
+            "accepted_at": max(pair.accepted_at or "" for pair, _pick in groups[key]),
+            "diff": diff,
+            "html": html if left >= 0 else "",
+            "picks": [pick for pair, pick in groups[key] if pick and pair.can_ack],
+        }
+        texts.append(found)
+    return {
+        "texts": texts,
+        "gates": [pair for pair in pairs if Staleness.GATE_CHANGED in pair.reasons],
+        "reasons": Counter(pair.state for pair in pairs if pair.is_changed),
+        "accepted": any(pair.accepted_at is not None for pair in pairs),
+    }
 
 
 urlpatterns = [
     path("notes/", notes, name="notes"),
     path("notes/<path:note_path>", note, name="note"),
 ]
-
-
-# Characters of written changes on one page, which has the note itself to show, too.
-_ROOM = 120_000
-
-
-def read_changed(shown: NotePage) -> dict[str, Any]:
-    """Return what changed since each accepted text of the note, and the gates that changed.
-
-    `reasons` counts the accepted pairs that are stale, each by the first reason that holds; `picks`
-    are the pairs that an ack of a change makes fresh.
-    """
-    rows = [row for row in shown.pairs if not row.is_gone]
-    left = _ROOM
-    texts = []
-    for since in read_since(rows, shown.now.text):
-        html = render_diff(since.diff) if since.diff else SafeString("")
-        left -= len(html)
-        picks = [write_pick(pick_of(shown, row)) for row in since.rows if _is_acked(shown, row)]
-        texts.append({"since": since, "html": html if left >= 0 else "", "picks": picks})
-    return {
-        "texts": texts,
-        "gates": [row for row in rows if Staleness.GATE_CHANGED in row.reasons],
-        "reasons": Counter(row.state for row in rows if row.reasons and row.accepted_at),
-        "accepted": any(row.accepted_at is not None for row in rows),
-    }
-
-
-def _is_acked(shown: NotePage, row: PairRow) -> bool:
-    """True if an ack of the note's change alone makes the pair fresh."""
-    only_the_note = row.reasons == [Staleness.NOTE_CHANGED]
-    return only_the_note and row.review_pair_id is not None and can_pick(shown, row)
-
-
-def can_pick(shown: NotePage, row: PairRow) -> bool:
-    return shown.now.facts is not None and not row.is_gone
-
-
-def pick_of(shown: NotePage, row: PairRow) -> Pick:
-    facts = shown.now.facts
-    return Pick(
-        note_path=shown.now.path,
-        gate_id=row.gate_id,
-        model_partition=row.model_partition,
-        note_sha256=facts.sha256 if facts else None,
-        gate_sha256=row.gate_sha256,
-        review_pair_id=row.review_pair_id,
-    )

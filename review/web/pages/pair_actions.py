@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -12,15 +12,20 @@ from django.views.decorators.http import require_POST
 
 from review import settings
 from review.acceptance.decide import OverrideRequest, override_acceptance
-from review.acceptance.documents import AcksJson
 from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
 from review.domain.paths import MAX_PATH_BYTES
 from review.domain.printing import count_words
 from review.errors import UsageRefused
-from review.jobs.job_documents import CreatedJson
 from review.knowledge_base.opening import open_corpus
 from review.vocabulary import Grouping
-from review.web.core.actions import actor, after_post, field, require_permission, required
+from review.web.core.actions import (
+    CHANGE_JOBS,
+    actor,
+    after_post,
+    field,
+    require_permission,
+    required,
+)
 from review.web.core.filters import read_number
 
 _NONE = "-"
@@ -35,16 +40,9 @@ class NoSuchPick(UsageRefused):
 
 def write_pick(pick: Pick) -> str:
     """Encode a pair as the value of a checkbox; the form holds the note once."""
-    pair_id = _NONE if pick.review_pair_id is None else str(pick.review_pair_id)
-    return " ".join(
-        (
-            pick.model_partition,
-            pick.note_sha256 or _NONE,
-            pick.gate_sha256 or _NONE,
-            pair_id,
-            pick.gate_id,
-        )
-    )
+    digests = (pick.note_sha256, pick.gate_sha256)
+    parts = (pick.model_partition, *digests, pick.review_pair_id, pick.gate_id)
+    return " ".join(_NONE if part is None else str(part) for part in parts)
 
 
 def read_picks(request: HttpRequest) -> list[Pick]:
@@ -54,23 +52,15 @@ def read_picks(request: HttpRequest) -> list[Pick]:
     """
     note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
-    return [_read_pick(note, value) for value in request.POST.getlist(name)]
-
-
-def _read_pick(note: str, value: str) -> Pick:
-    parts = value.split(" ", _PARTS - 1)
-    pair_id = read_number(parts[3]) if len(parts) == _PARTS else None
-    if len(parts) != _PARTS or (pair_id is None and parts[3] != _NONE):
-        raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
-    partition, note_sha256, gate_sha256, _pair_id, gate_id = parts
-    return Pick(
-        note_path=note,
-        gate_id=gate_id,
-        model_partition=partition,
-        note_sha256=None if note_sha256 == _NONE else note_sha256,
-        gate_sha256=None if gate_sha256 == _NONE else gate_sha256,
-        review_pair_id=pair_id,
-    )
+    picks = []
+    for value in request.POST.getlist(name):
+        parts = value.split(" ", _PARTS - 1)
+        if len(parts) != _PARTS or (read_number(parts[3]) is None and parts[3] != _NONE):
+            raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
+        note_sha256, gate_sha256 = (None if part == _NONE else part for part in parts[1:3])
+        pair_id = read_number(parts[3])
+        picks.append(Pick(note, parts[4], parts[0], note_sha256, gate_sha256, pair_id))
+    return picks
 
 
 @require_POST
@@ -86,7 +76,15 @@ def ack(request: HttpRequest) -> HttpResponse:
         config=config,
         now=timezone.now(),
     )
-    _tell_acks(request, answers)
+    acked = [item.gate_id for answer in answers for item in answer.acked]
+    fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
+    refused = [item.message for answer in answers for item in answer.refused]
+    if acked:
+        messages.success(request, f"Acked{_gates(acked)}.")
+    if fresh:
+        messages.info(request, f"Fresh already{_gates(fresh)}.")
+    if refused:
+        messages.warning(request, f"Not acked: {_and_more(refused, '; ')}")
     return after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
@@ -113,64 +111,44 @@ def override(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def request_review(request: HttpRequest) -> HttpResponse:
-    require_permission(request, "review.change_reviewjob")
+    require_permission(request, CHANGE_JOBS)
     picks = read_picks(request)
-    tell_requests(request, ask(request, picks, grouping=Grouping.NOTE))
+    request_picks(request, picks)
     return after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
-def ask(request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping) -> list[CreatedJson]:
-    return request_reviews(
-        picks,
-        grouping=grouping,
-        actor=actor(request),
-        config=settings.current(),
-        now=timezone.now(),
+def request_picks(
+    request: HttpRequest, picks: Sequence[Pick], *, grouping: Grouping = Grouping.NOTE
+) -> None:
+    """Queue jobs for the pairs, and report which were made, and which pairs are in none."""
+    config, now = settings.current(), timezone.now()
+    answers = request_reviews(
+        picks, grouping=grouping, actor=actor(request), config=config, now=now
     )
-
-
-def tell_requests(request: HttpRequest, answers: Iterable[CreatedJson]) -> None:
-    """Report which jobs were made, and which pairs are in none."""
-    found = list(answers)
-    pairs = sum(job.pair_count for answer in found for job in answer.jobs)
-    jobs = sum(len(answer.jobs) for answer in found)
-    skipped = [item for answer in found for item in answer.skipped]
+    jobs = [job for answer in answers for job in answer.jobs]
+    skipped = [item for answer in answers for item in answer.skipped]
     if jobs:
-        what = f"{count_words(pairs, 'pair')} in {count_words(jobs, 'queued job')}"
+        pairs = count_words(sum(job.pair_count for job in jobs), "pair")
         messages.success(
-            request, f"Requested: {what}. Run them with: commonplace run_review_jobs --all"
+            request,
+            f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
+            " Run them with: commonplace run_review_jobs --all",
         )
     if skipped:
-        named = "; ".join(
-            f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped[:_NAMED]
-        )
-        messages.warning(request, f"Not requested: {_and_more(named, len(skipped))}")
-
-
-def _tell_acks(request: HttpRequest, answers: Iterable[AcksJson]) -> None:
-    found = list(answers)
-    acked = [item.gate_id for answer in found for item in answer.acked]
-    fresh = [item.gate_id for answer in found for item in answer.already_fresh]
-    refused = [item.message for answer in found for item in answer.refused]
-    if acked:
-        messages.success(request, f"Acked{_gates(acked)}.")
-    if fresh:
-        messages.info(request, f"Fresh already{_gates(fresh)}.")
-    if refused:
-        messages.warning(
-            request, f"Not acked: {_and_more('; '.join(refused[:_NAMED]), len(refused))}"
-        )
+        named = [f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped]
+        messages.warning(request, f"Not requested: {_and_more(named, '; ')}")
 
 
 def _gates(gate_ids: Sequence[str]) -> str:
     """The gates of pairs, each once; with the number of pairs where partitions share a gate."""
     names = list(dict.fromkeys(gate_ids))
     number = f" {count_words(len(gate_ids), 'pair')}" if len(names) < len(gate_ids) else ""
-    return f"{number}: {_and_more(', '.join(names[:_NAMED]), len(names))}"
+    return f"{number}: {_and_more(names, ', ')}"
 
 
-def _and_more(named: str, total: int) -> str:
-    return named if total <= _NAMED else f"{named} and {total - _NAMED} more"
+def _and_more(items: Sequence[str], between: str) -> str:
+    named = between.join(items[:_NAMED])
+    return named if len(items) <= _NAMED else f"{named} and {len(items) - _NAMED} more"
 
 
 urlpatterns = [

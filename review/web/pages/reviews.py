@@ -23,24 +23,13 @@ from review.vocabulary import ACCEPTING_DECISIONS, Decision
 from review.web.core.actions import NEXT, actor, after_post, require_permission, required
 from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import page
-from review.web.pages.needs_a_look import (
-    FROM_LOOKS,
-    LAST_REASON,
-    LOOKS_FILTERS,
-    neighbours,
-)
-from review.web.render.markdown import (
-    Look,
-    NoteLinks,
-    mark_findings,
-    render_markdown,
-    render_plain,
-)
+from review.web.pages.needs_a_look import FROM_LOOKS, LAST_REASON, LOOKS_FILTERS, neighbours
+from review.web.render.markdown import mark_findings, note_links, render_text
+from review.web.render.tokens import Look
 
-_LINES = "lines"
 _KNOWN = {
     "show": [part.value for part in ReviewPart],
-    "as": [_LINES],
+    "as": ["lines"],
     "from": [FROM_LOOKS],
     **LOOKS_FILTERS,
 }
@@ -65,35 +54,27 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
 
 def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config) -> dict[str, Any]:
     part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
-    by_lines = filters.one("as") == _LINES
     is_review = part is ReviewPart.REVIEW
     text = shown.text if is_review else text_of_review(shown.review_pair_id, part)
-    marks = (
-        mark_findings((item, item.line) for item in shown.findings)
-        if part is ReviewPart.NOTE
-        else []
-    )
-    can_override = "gone" not in (shown.note.now, shown.gate.now)
-    key = (shown.note_path, shown.gate_path, shown.review_pair_id)
-    links = NoteLinks(corpus, shown.note_path, config=config)
+    findings = shown.findings if part is ReviewPart.NOTE else []
+    links = note_links(corpus, shown.note_path, config=config)
     look = Look(
         link_to=None if part is ReviewPart.GATE else links,
         # A review's own headings begin at the third level (the prompt's template).
         headings=(0, 3) if is_review else (2, 3),
-        flavour=links.flavour,
+        flavour=corpus.flavour,
     )
+    marks = mark_findings((item, item.line) for item in findings)
+    can_override = "gone" not in (shown.note.now, shown.gate.now)
+    key = (shown.note_path, shown.gate_path, shown.review_pair_id)
     return {
         "filters": filters,
         "review": shown,
         "part": part.value,
         "judged": {ReviewPart.NOTE: shown.note, ReviewPart.GATE: shown.gate}.get(part),
-        "html": render_plain(text, quotes=marks)
-        if by_lines
-        else render_markdown(text, line_anchors=True, quotes=marks, look=look),
-        "by_lines": by_lines,
-        "undecided": shown.decision not in ACCEPTING_DECISIONS,
+        "html": render_text(text, by_lines="as" in filters.values, look=look, quotes=marks),
         "choices": [word.value for word in ACCEPTING_DECISIONS],
-        "beside": neighbours(filters, key) if filters.one("from") == FROM_LOOKS else None,
+        "beside": neighbours(filters, key) if "from" in filters.values else None,
         "can_override": can_override,
         # An override accepts exactly the texts that are on disk while the page is made.
         "digests": {
@@ -111,47 +92,42 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise NoDecision("choose pass, warn or fail")
+    reason = required(request, "reason")
     answer = set_decision(
         pair_id,
         Decision(word),
-        reason=required(request, "reason"),
+        reason=reason,
         actor=actor(request),
         config=settings.current(),
         now=timezone.now(),
     )
+    place = reverse("review", args=[pair_id])
     if not answer.accepted:
         messages.warning(
             request,
             f"Your decision, {word}, is kept with the review. It does not move the acceptance:"
             " a later text was accepted in the meantime.",
         )
-        return after_post(request, reverse("review", args=[pair_id]))
+        return after_post(request, place)
     focus = "" if request.POST.get(NEXT) else "decision"
     if following := read_number(request.GET.get("following", "")):
-        request.session[LAST_REASON] = required(request, "reason")
+        request.session[LAST_REASON] = reason
         focus = f"look-{following}"
-    return after_post(
-        request,
-        reverse("review", args=[pair_id]),
-        message=f"Decided: {answer.gate_id} is {word} for {answer.note_path}.",
-        focus=focus,
-    )
+    told = f"Decided: {answer.gate_id} is {word} for {answer.note_path}."
+    return after_post(request, place, message=told, focus=focus)
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
-    """Return the text of a review, or the exact note or gate that it judged."""
     if part not in list(ReviewPart):
         raise Http404
     return _raw(text_of_review(pair_id, ReviewPart(part)))
 
 
 def snapshot(request: HttpRequest, snapshot_id: int) -> HttpResponse:
-    """The text of a note or gate as it was kept."""
     return _raw(snapshot_text(snapshot_id))
 
 
 def _raw(text: str) -> HttpResponse:
-    """The bytes of a text, as plain text and nothing else."""
     # `nosniff` comes with every answer; without it a browser might take these bytes for a page.
     data = text.encode("utf-8", "surrogatepass")
     return HttpResponse(data, content_type="text/plain; charset=utf-8")

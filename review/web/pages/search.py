@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from review import settings
+from review.documents.base import from_row
 from review.domain.excerpts import wanted_words
 from review.knowledge_base.opening import open_corpus
 from review.overview.documents import (
@@ -18,14 +19,7 @@ from review.overview.documents import (
 )
 from review.overview.search import PER_KIND, SearchKind, SearchResult, find_jumps
 from review.overview.search import search as search_texts
-from review.web.core.filters import (
-    Filters,
-    Paged,
-    make_facet,
-    paged_to,
-    parse_filters,
-    read_place,
-)
+from review.web.core.filters import Paged, parse_filters
 from review.web.core.responses import page
 
 # Seconds that a request spends on texts that are not indexed yet; the next search goes on.
@@ -38,11 +32,11 @@ _LABELS: dict[str, str] = {
 
 
 def search(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, {"q": None, "kind": [kind.value for kind in SearchKind]})
+    filters = parse_filters(request, {"q": None, "kind": list(_LABELS)})
     query = " ".join(filters.all("q"))
     words = wanted_words(query)
-    kinds = [SearchKind(word) for word in filters.all("kind")] or list(SearchKind)
-    place = read_place(filters, int)
+    kinds = [kind for kind in SearchKind if filters.accepts(kind=kind)]
+    place = filters.place(int)
     offset = max(0, int(place[0])) if place else 0
     found = SearchResult()
     if words:
@@ -52,9 +46,9 @@ def search(request: HttpRequest) -> HttpResponse:
                 corpus, words, kinds=kinds, offset=offset, seconds=_INDEX_SECONDS, config=config
             )
     after = offset + PER_KIND
-    has_more = any(found.counts.get(kind, 0) > after for kind in kinds)
-    part: Paged[Any] = paged_to((after,) if has_more else None, filters=filters)
     counts = {kind.value: found.counts.get(kind, 0) for kind in SearchKind}
+    has_more = any(counts[kind] > after for kind in kinds)
+    paged: Paged[Any] = filters.page(following=(after,) if has_more else None)
     jumps = find_jumps(query)
     return page(
         request,
@@ -66,60 +60,38 @@ def search(request: HttpRequest) -> HttpResponse:
             "words": words,
             "complete": found.complete,
             "total": sum(counts[kind] for kind in kinds),
-            "groups": _groups(filters, found),
-            "facets": [make_facet(filters, "kind", "Show", counts, labels=_LABELS)],
-            "paged": part,
+            "groups": [
+                (kind.value, _LABELS[kind], hits, counts[kind])
+                for kind, hits in found.hits.items()
+                if hits
+            ],
+            "facets": [filters.facet("kind", "Show", counts, labels=_LABELS.__getitem__)],
+            "paged": paged,
             "jumps": jumps,
         },
         document=lambda: SearchJson(
             query=query,
             complete=found.complete,
             counts=counts,
-            next=part.next_document,
+            next=paged.next_document,
             jumps=jumps,
-            **_hits(found),
+            **_documents(found),
         ),
     )
 
 
-def _groups(filters: Filters, found: SearchResult) -> list[dict[str, Any]]:
-    return [
-        {
-            "kind": kind.value,
-            "title": _LABELS[kind],
-            "hits": hits,
-            "count": found.counts[kind],
-            "url": filters.url(kind=kind.value) if len(found.hits) > 1 else "",
-        }
-        for kind, hits in found.hits.items()
-        if hits
-    ]
-
-
-def _hits(found: SearchResult) -> dict[str, Any]:
+def _documents(found: SearchResult) -> dict[str, Any]:
     hits = {kind: found.hits.get(kind, ()) for kind in SearchKind}
     return {
-        "notes": [
-            FoundNoteJson(note_path=hit.key, excerpt=hit.excerpt) for hit in hits[SearchKind.NOTE]
-        ],
+        "notes": [from_row(FoundNoteJson, hit) for hit in hits[SearchKind.NOTE]],
         "findings": [
-            FoundFindingJson(
-                fingerprint=hit.key,
-                note_path=hit.note_path,
-                gate_id=hit.gate_id,
-                severity=hit.word,
-                text=hit.excerpt,
+            from_row(
+                FoundFindingJson, hit, fingerprint=hit.key, severity=hit.word, text=hit.excerpt
             )
             for hit in hits[SearchKind.FINDING]
         ],
         "reviews": [
-            FoundReviewJson(
-                review_pair_id=int(hit.key),
-                note_path=hit.note_path,
-                gate_id=hit.gate_id,
-                decision=hit.word,
-                excerpt=hit.excerpt,
-            )
+            from_row(FoundReviewJson, hit, review_pair_id=int(hit.key), decision=hit.word)
             for hit in hits[SearchKind.REVIEW]
         ],
     }

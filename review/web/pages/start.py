@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 
 from review import settings
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
 from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
-from review.overview.events import EventFilter, newest_events
 from review.overview.status import find_orphans, read_coverage, read_status
 from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
-from review.recovery.documents import RecoverableJson
 from review.recovery.recover import RecoveryAction
 from review.vocabulary import JobStatus
-from review.web.core.actions import may
 from review.web.core.cached import needs_a_look, pair_states, recoverable, trends
-from review.web.core.filters import parse_filters
+from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
-from review.web.pages.events import together
-from review.web.pages.job_recovery import MAX_AT_ONCE, PERMISSION
+from review.web.pages.events import newest_events, together
+from review.web.pages.job_recovery import preview_url
 from review.web.render.charts import make_chart, precision_bar
 
 LAST_EVENTS = 6
@@ -39,63 +35,27 @@ SHOWN_LOOKS = 5
 SHOWN_GATES = 8
 
 
-@dataclass(frozen=True)
-class Share:
-    """The fresh share of pairs; `percent` and the widths are 0..100."""
-
-    name: str
-    fresh: int
-    stale: int
-    missing: int
-
-    @property
-    def total(self) -> int:
-        return self.fresh + self.stale + self.missing
-
-    @property
-    def percent(self) -> int:
-        """Rounded down, so that 100 means all."""
-        return 100 * self.fresh // self.total if self.total else 0
-
-    @property
-    def fresh_width(self) -> str:
-        return f"{100 * self.fresh / max(1, self.total):.2f}"
-
-    @property
-    def stale_width(self) -> str:
-        return f"{100 * self.stale / max(1, self.total):.2f}"
-
-
 def start(request: HttpRequest) -> HttpResponse:
-    parse_filters(request, {})
-    return page(
-        request,
-        "review/start.html",
-        lambda: _context() | {"may_recover": may(request, PERMISSION)},
-        document=_document,
-    )
+    filters = parse_filters(request, {})
+    return page(request, "review/start.html", lambda: _context(filters), document=read_whole_status)
 
 
-def _document() -> StatusJson:
-    config = settings.current()
-    with open_corpus(config) as corpus:
-        return read_status(
-            corpus, model_partition=None, fail_on=(), config=config, now=timezone.now()
-        )
-
-
-def _context() -> dict[str, Any]:
+def read_whole_status(partition: str | None = None) -> StatusJson:
+    """The answer of `review_status`."""
     config, now = settings.current(), timezone.now()
+    with open_corpus(config) as corpus:
+        return read_status(corpus, model_partition=partition, fail_on=(), config=config, now=now)
+
+
+def _context(filters: Filters) -> dict[str, Any]:
+    config = settings.current()
     answer = pair_states()
     states, looks = answer.value, needs_a_look().value.needs_a_look
-    queue = queue_now(config, QueueFilter(), now=now)
-    facets = read_facets(queue)
-    trend, lenses = trends().value
+    facets = read_facets(queue_now(config, QueueFilter(), now=timezone.now()))
+    trend, lenses = trends()
     with open_corpus(config) as corpus:
         orphans = find_orphans(corpus, states)
-    events, _following = newest_events(
-        EventFilter(), cursor={}, limit=READ_EVENTS, gates_folder=config.gates_folder
-    )
+    events, _following = newest_events(filters, limit=READ_EVENTS, gates_folder=config.gates_folder)
     return {
         "notes": len(states.notes),
         "gates": len(states.gates),
@@ -106,8 +66,14 @@ def _context() -> dict[str, Any]:
         "finding_gates": list(islice(facets.counts["gates"].items(), SHOWN_GATES)),
         "looks": looks[:SHOWN_LOOKS],
         "look_count": len(looks),
-        "covers": [_cover(partition) for partition in read_coverage(states, states.partitions)],
-        "sweeps": _running_sweeps(),
+        "covers": [_cover(read_coverage(states, name)) for name in states.partitions],
+        # Processes with running jobs, the longest at work first.
+        "sweeps": list(
+            ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
+            .values("claimed_by", "parent_host", "parent_pid")
+            .annotate(jobs=Count("pk"), since=Min("started_at"))
+            .order_by("since")
+        ),
         "events": together(events)[:LAST_EVENTS],
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
@@ -118,61 +84,66 @@ def _context() -> dict[str, Any]:
 
 
 def _recovery() -> dict[str, Any]:
-    found = recoverable().value
+    found = recoverable()
     ready = {entry.review_job_id for entry in found.ready}
     # What is abandoned and ready is listed twice, and not to be replaced with all others.
     replaceable = [entry for entry in found.abandoned if entry.review_job_id not in ready]
-    known = [*found.abandoned, *found.ready, *found.failed]
+    replace, ingest = RecoveryAction.REPLACE, RecoveryAction.INGEST
     return {
         "recovery": [
-            _group("abandoned", "Abandoned", found.abandoned)
-            | _for_all(RecoveryAction.REPLACE, replaceable),
-            _group("ready", "Ready to ingest", found.ready)
-            | _for_all(RecoveryAction.INGEST, found.ready),
-            _group("missing", "Pairs missing", found.failed),
+            {
+                "kind": kind,
+                "title": title,
+                "entries": entries[:SHOWN_JOBS],
+                "total": len(entries),
+                "action": action.value,
+                "all_url": of_all
+                and preview_url(action, [entry.review_job_id for entry in of_all]),
+            }
+            for kind, title, entries, action, of_all in (
+                ("abandoned", "Abandoned", found.abandoned, replace, replaceable),
+                ("ready", "Ready to ingest", found.ready, ingest, found.ready),
+                ("missing", "Pairs missing", found.failed, ingest, []),
+            )
         ],
-        "to_recover": len({entry.review_job_id for entry in known}),
+        "to_recover": len(
+            {entry.review_job_id for entry in (*found.abandoned, *found.ready, *found.failed)}
+        ),
         "ready": ready,
     }
-
-
-def _group(kind: str, title: str, entries: Sequence[RecoverableJson]) -> dict[str, Any]:
-    return {"kind": kind, "title": title, "entries": entries[:SHOWN_JOBS], "total": len(entries)}
-
-
-def _for_all(action: RecoveryAction, entries: Sequence[RecoverableJson]) -> dict[str, Any]:
-    """Return the address that previews an action for all these jobs."""
-    ids = ",".join(str(entry.review_job_id) for entry in entries[:MAX_AT_ONCE])
-    url = reverse("admin:review_reviewjob_recover", args=[action.value])
-    return {"action": action.value, "all_url": f"{url}?ids={ids}" if ids else ""}
-
-
-def _running_sweeps() -> list[Any]:
-    """Processes with running jobs, the longest at work first."""
-    rows = ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
-    by_process = rows.values("claimed_by", "parent_host", "parent_pid")
-    return list(by_process.annotate(jobs=Count("pk"), since=Min("started_at")).order_by("since"))
 
 
 def _cover(partition: PartitionStatusJson) -> dict[str, Any]:
     """Return the share of each gate of a partition, of each lens, and of the partition."""
     gates = [gate for gate in partition.gates if gate.applicable]
-    lenses = groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0])
+    grouped = groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0])
+    lenses = [(lens, list(members)) for lens, members in grouped]
     return {
         "share": _share(partition.model_partition, gates),
         "in_flight": partition.in_flight,
         "lenses": [
             {"share": _share(lens, members), "gates": [_share(m.gate_id, [m]) for m in members]}
-            for lens, found in lenses
-            if (members := list(found))
+            for lens, members in lenses
         ],
     }
 
 
-def _share(name: str, gates: Sequence[GateStatusJson]) -> Share:
+def _share(name: str, gates: Sequence[GateStatusJson]) -> dict[str, Any]:
+    """The fresh share of pairs; `percent` and the widths are 0..100."""
+    total = sum(gate.applicable for gate in gates)
     fresh = sum(gate.fresh for gate in gates)
     missing = sum(gate.missing_review for gate in gates)
-    return Share(name, fresh, sum(gate.applicable for gate in gates) - fresh - missing, missing)
+    stale = total - fresh - missing
+    return {
+        "name": name,
+        "fresh": fresh,
+        "stale": stale,
+        "missing": missing,
+        "total": total,
+        "percent": 100 * fresh // max(1, total),  # rounded down, so that 100 means all
+        "fresh_width": f"{100 * fresh / max(1, total):.2f}",
+        "stale_width": f"{100 * stale / max(1, total):.2f}",
+    }
 
 
 urlpatterns = [path("", start, name="start")]

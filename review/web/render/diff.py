@@ -34,12 +34,14 @@ def _hunk(hunk: Hunk, notes: Mapping[int, Sequence[FindingMark]]) -> Iterator[st
     for row in hunk.rows:
         here = notes.get(row.old, ()) if row.old is not None and row.old not in told else ()
         told.add(row.old or 0)
-        margin = "".join(finding_note(mark) for mark in here)
+        is_mixed = len(row.pieces) > 1
+        text = "".join(_piece(piece, is_mixed=is_mixed) for piece in row.pieces) or "<br>"
+        margin = "".join(map(finding_note, here))
         aside = f'<div class="margin">{margin}</div>' if margin else ""
         yield (
             f'<div class="diff-row{_kind(row)}">'
             f'<span class="num">{row.old or ""}</span><span class="num">{row.new or ""}</span>'
-            f'<div class="diff-text">{_pieces(row)}</div>{aside}</div>'
+            f'<div class="diff-text">{text}</div>{aside}</div>'
         )
 
 
@@ -49,11 +51,6 @@ def _kind(row: Row) -> str:
     if row.new is None:
         return " gone"
     return " new" if row.old is None else " changed"
-
-
-def _pieces(row: Row) -> str:
-    is_mixed = len(row.pieces) > 1
-    return "".join(_piece(piece, is_mixed=is_mixed) for piece in row.pieces) or "<br>"
 
 
 def _piece(piece: Piece, *, is_mixed: bool) -> str:

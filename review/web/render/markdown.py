@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -14,20 +15,21 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
 from review.domain.markdown.document import new_env
-from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import LinkKind
 from review.domain.paths import BadPath, gate_id_of
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus
 from review.settings.config import Config
-from review.web.render.tokens import CLASSES, Dressing, LinkTo, Places, parser
+from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look, Places, parser
 
 # A page stays below 500 kB whatever it shows: what is longer is cut, and the raw text is a link away.
 MAX_CHARACTERS = 120_000
 MAX_HTML = 260_000
 _MARK_CHARACTERS = 240
-_CUT = "Cut here: the text is longer than a page shows. The raw text has all of it."
+_CUT = (
+    '<p class="cut">Cut here: the text is longer than a page shows. The raw text has all of it.</p>'
+)
 # Controls that reorder or hide what follows are shown, so that what is read is what is there.
 _CONTROLS = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in "\t\n\r"},
@@ -44,8 +46,12 @@ _CLASSES = {
     "task-list-item", "info", "warn", "fail", "callout", "math",
     "right", "center", *CLASSES.values(),
 }  # fmt: skip
+_WITH_CLASSES = {
+    "a", "b", "blockquote", "code", "div", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
+    "pre", "section", "span", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+}  # fmt: skip
+_LOOK = Look()
 _LONE_CR = re.compile(r"\r(?!\n)")
-_LINE_END = re.compile(r"\r\n?|\n")
 
 
 class FindingMark(NamedTuple):
@@ -62,25 +68,15 @@ def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[
     """Marks for findings, each with the line that it quotes; those without a line have none."""
     return [
         FindingMark(
-            line, item.fingerprint, item.severity, item.text, finding_page(item.fingerprint)
+            line,
+            item.fingerprint,
+            item.severity,
+            item.text,
+            reverse("finding", args=[item.fingerprint]),
         )
         for item, line in found
         if line is not None
     ]
-
-
-@dataclass(frozen=True)
-class Look:
-    """The rendering options of a text.
-
-    :param prefix: keeps the ids of two texts on one page apart.
-    :param headings: how many levels the text's headings go down, and the highest they may be.
-    """
-
-    link_to: LinkTo | None = None
-    prefix: str = "text-"
-    headings: tuple[int, int] = (1, 2)
-    flavour: Flavour = COMMONMARK
 
 
 def render_markdown(
@@ -88,38 +84,50 @@ def render_markdown(
     *,
     line_anchors: bool = False,
     quotes: Sequence[FindingMark] = (),
-    look: Look = Look(),
+    look: Look = _LOOK,
 ) -> SafeString:
     """Return `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
 
     Each of `quotes` precedes the block that holds its line, with the id `f-<fingerprint>`.
     With `line_anchors` a block has the id `<prefix>L<line>`. What is too long is cut and says so.
     """
-    shown = _bounded(text)
+    # As many whole lines as a page shows.
+    end = text.rfind("\n", 0, MAX_CHARACTERS) + 1 or MAX_CHARACTERS
+    shown = text if len(text) <= MAX_CHARACTERS else text[:end]
     offset = parse_frontmatter(shown).body_offset
-    body = visible(shown[offset:])
-    line_of = _line_numbers(shown, offset)
+    written = visible(shown[:offset].removeprefix("\ufeff")).rstrip()
     above = shown.count("\n", 0, offset)
-    dressing = Dressing(
-        link_to=look.link_to or _nowhere,
-        prefix=look.prefix,
-        headings=look.headings,
-        places=Places(
-            line_of=line_of,
-            notes=[(mark.line, finding_note(mark)) for mark in quotes if mark.line > above],
-            with_lines=line_anchors,
-        ),
-        flavour=look.flavour,
+    places = Places(
+        first=above + 1,
+        notes=[(mark.line, finding_note(mark)) for mark in quotes if mark.line > above],
+        with_lines=line_anchors,
     )
     env = {"docId": look.prefix.rstrip("-"), **new_env()}
     markdown = parser(look.flavour)
-    tokens = dressing.tokens(body, env)
+    # The parser would end a line at a lone carriage return, as no file's lines do.
+    tokens = Dressing(look, places).tokens(_LONE_CR.sub("␍", visible(shown[offset:])), env)
     html = markdown.renderer.render(tokens, markdown.options, env)
     head = "".join(finding_note(mark) for mark in quotes if mark.line <= above)
-    clean = _cleaner().clean(f"{head}{_frontmatter(shown[:offset])}{html}")
+    if offset:
+        head += format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', written)
+    clean = _cleaner().clean(f"{head}{html}")
     if len(clean) > MAX_HTML:
         return render_plain(text, quotes=quotes, prefix=look.prefix)
-    return SafeString(clean + (_notice() if len(shown) < len(text) else ""))
+    return SafeString(clean + (_CUT if len(shown) < len(text) else ""))
+
+
+def render_text(
+    text: str,
+    *,
+    by_lines: bool,
+    look: Look,
+    quotes: Sequence[FindingMark] = (),
+    line_anchors: bool = True,
+) -> SafeString:
+    """Return `text` line by line as it is written, or as Markdown."""
+    if by_lines:
+        return render_plain(text, quotes=quotes)
+    return render_markdown(text, line_anchors=line_anchors, quotes=quotes, look=look)
 
 
 def render_plain(
@@ -129,23 +137,24 @@ def render_plain(
 
     Lines end at a line feed only, as the lines of findings count them.
     """
-    marks: dict[int, list[FindingMark]] = {}
+    marks: defaultdict[int, list[FindingMark]] = defaultdict(list)
     for mark in quotes:
-        marks.setdefault(mark.line, []).append(mark)
+        marks[mark.line].append(mark)
     written: list[str] = []
-    size = 0
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    for number, line in enumerate(lines, 1):
-        html = _line(line.removesuffix("\r"), number, marks.get(number, ()), prefix)
-        size += len(html)
-        if size > MAX_HTML:
-            written.append(_notice())
+    left = MAX_HTML
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+        notes = "".join(map(finding_note, marks[number]))
+        quoted = " quoted" if notes else ""
+        words = escape(visible(line.removesuffix("\r"))) or "<br>"
+        html = f'{notes}<div class="line{quoted}" id="{escape(prefix)}L{number}">{words}</div>'
+        left -= len(html)
+        if left < 0:
+            written.append(_CUT)
             break
         written.append(html)
     return SafeString(
-        f'<div class="source" tabindex="0" role="group" aria-label="text by lines">{"".join(written)}</div>'
+        '<div class="source" tabindex="0" role="group" aria-label="text by lines">'
+        f"{''.join(written)}</div>"
     )
 
 
@@ -168,63 +177,13 @@ def finding_note(mark: FindingMark) -> SafeString:
     )
 
 
-def _bounded(text: str) -> str:
-    """The text, or as many whole lines of it as a page shows."""
-    if len(text) <= MAX_CHARACTERS:
-        return text
-    end = text.rfind("\n", 0, MAX_CHARACTERS)
-    return text[: end + 1 if end > 0 else MAX_CHARACTERS]
-
-
-def _line_numbers(text: str, offset: int) -> Callable[[int], int]:
-    """From a line of the body as the parser counts them to the line of the file.
-
-    The parser ends a line at a lone carriage return too, the file's lines do not.
-    """
-    first = text.count("\n", 0, offset) + 1
-    body = text[offset:]
-    if not _LONE_CR.search(body):
-        return lambda line: first + line
-    numbers = [first]
-    for end in _LINE_END.findall(body):
-        numbers.append(numbers[-1] + (end != "\r"))
-    return lambda line: numbers[min(line, len(numbers) - 1)]
-
-
-def _frontmatter(block: str) -> str:
-    if not block:
-        return ""
-    shown = visible(block.removeprefix("\ufeff")).rstrip()
-    return format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', shown)
-
-
-def _line(line: str, number: int, marks: Sequence[FindingMark], prefix: str) -> str:
-    notes = "".join(finding_note(mark) for mark in marks)
-    quoted = " quoted" if marks else ""
-    shown = escape(visible(line)) or "<br>"
-    return f'{notes}<div class="line{quoted}" id="{escape(prefix)}L{number}">{shown}</div>'
-
-
-def _notice() -> str:
-    return format_html('<p class="cut">{}</p>', _CUT)
-
-
-def _nowhere(_target: str, _kind: LinkKind) -> None:
-    return None
-
-
 @cache
 def _cleaner() -> nh3.Cleaner:
     """Build the allowlist for rendered HTML: a second line of defence behind the parser."""
-    blocks = {"p", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "hr", "pre", "div"}
-    tables = {"table", "thead", "tbody", "tr", "th", "td"}
-    words = {"a", "b", "br", "code", "del", "em", "s", "span", "strong", "sup"}
-    notes = {"section", "input", "label"}
-    placed = {"id", "title"}
     return nh3.Cleaner(
-        tags={"h1", *blocks, *tables, *words, *notes},
+        tags={*_WITH_CLASSES, "br", "del", "em", "input", "label", "s", "strong"},
         attributes={
-            "*": placed,
+            "*": {"id", "title"},
             "a": {"href"},
             "ol": {"start"},
             "pre": {"tabindex"},
@@ -232,50 +191,34 @@ def _cleaner() -> nh3.Cleaner:
             "input": {"checked", "disabled"},
         },
         tag_attribute_values={"input": {"type": {"checkbox"}}},
-        allowed_classes=dict.fromkeys(
-            {"a", "b", "code", "div", "li", "ol", "p", "section", "span", "sup", *blocks, *tables},
-            _CLASSES,
-        ),
+        allowed_classes=dict.fromkeys(_WITH_CLASSES, _CLASSES),
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
         strip_comments=True,
     )
 
 
-class NoteLinks:
-    """Addresses for the links of one text; what is neither note nor gate has none."""
+def note_links(corpus: Corpus, note_path: str, *, config: Config) -> LinkTo:
+    """Return addresses for the links of a note's text; what is neither note nor gate has none."""
 
-    def __init__(self, corpus: Corpus, note_path: str, *, config: Config) -> None:
-        """Resolve as from the note at `note_path`."""
-        self._corpus = corpus
-        self._note_path = note_path
-        self._config = config
-        self.flavour = corpus.flavour
-
-    def __call__(self, target: str, kind: LinkKind) -> str | None:
-        """The address of the page, or None."""
+    def address(target: str, kind: LinkKind) -> str | None:
         is_reference = kind is LinkKind.REFERENCE
-        found = self._corpus.linker.resolve(
-            target, note_path=self._note_path, kind=None if is_reference else kind
+        found = corpus.linker.resolve(
+            target, note_path=note_path, kind=None if is_reference else kind
         )
-        address = page_of(found.path, config=self._config) if found.path else None
-        if address is None or not found.anchor:
-            return address
-        return f"{address}#{Look.prefix}{found.anchor.lower().replace(' ', '-')}"
+        page = _page_of(found.path, config=config) if found.path else None
+        if page is None or not found.anchor:
+            return page
+        return f"{page}#{Look.prefix}{found.anchor.lower().replace(' ', '-')}"
+
+    return address
 
 
-def page_of(path: str, *, config: Config) -> str | None:
+def _page_of(path: str, *, config: Config) -> str | None:
     """The page of a note or gate; None for another file."""
-    try:
+    with suppress(BadPath):
         return reverse("gate", args=[gate_id_of(path, gates_folder=config.gates_folder)])
-    except BadPath:
-        pass
     is_note = path.endswith(".md") and any(
         path.startswith(f"{root}/") for root in config.note_roots
     )
     return reverse("note", args=[path]) if is_note else None
-
-
-def finding_page(fingerprint: str) -> str:
-    """The page of a finding."""
-    return f"/findings/{fingerprint}/"

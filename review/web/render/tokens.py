@@ -32,14 +32,18 @@ def highlighted(code: str, info: str) -> SafeString:
     lexer = _lexer(words[0].strip("{}.").lower()) if words else None
     if lexer is None or len(code) > _MAX_CHARACTERS:
         return escape(code)
-    return SafeString("".join(_piece(kind, text) for kind, text in lexer.get_tokens(code)))
-
-
-def _piece(kind: Any, text: str) -> SafeString:
     from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
 
-    name = CLASSES.get(STANDARD_TYPES.get(kind, "")[:1])
-    return format_html('<span class="{}">{}</span>', name, text) if name else escape(text)
+    pieces = (
+        (CLASSES.get(STANDARD_TYPES.get(kind, "")[:1]), text)
+        for kind, text in lexer.get_tokens(code)
+    )
+    return SafeString(
+        "".join(
+            format_html('<span class="{}">{}</span>', name, text) if name else escape(text)
+            for name, text in pieces
+        )
+    )
 
 
 @cache
@@ -66,31 +70,38 @@ _ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
 
 
 @dataclass(frozen=True)
+class Look:
+    """The rendering options of a text.
+
+    :param prefix: keeps the ids of two texts on one page apart.
+    :param headings: how many levels the text's headings go down, and the highest they may be.
+    """
+
+    link_to: LinkTo | None = None
+    prefix: str = "text-"
+    headings: tuple[int, int] = (1, 2)
+    flavour: Flavour = COMMONMARK
+
+
+@dataclass(frozen=True)
 class Places:
     """The line numbers and notes shown next to the text.
 
-    :param line_of: the line of the file, from 1, for a line of the parsed text, from 0.
+    :param first: the line of the file, from 1, of the first parsed line.
     :param notes: the line of the file and the HTML to put before the block that holds it.
     """
 
-    line_of: Callable[[int], int]
+    first: int
     notes: Sequence[tuple[int, str]] = ()
     with_lines: bool = False
 
 
 @dataclass
 class Dressing:
-    """Prepares the tokens of one text for a page.
+    """Prepares the tokens of one text for a page."""
 
-    :param prefix: keeps the ids of two texts on one page apart.
-    :param headings: how many levels the text's headings go down, and the highest they may be.
-    """
-
-    link_to: LinkTo
-    prefix: str
-    headings: tuple[int, int]
+    look: Look
     places: Places
-    flavour: Flavour = COMMONMARK
     _link_ends: list[bool] = field(default_factory=list)
     _slugs: Counter[str] = field(default_factory=Counter)
     # A text that has no heading of the first level loses none by it.
@@ -98,14 +109,15 @@ class Dressing:
 
     def tokens(self, text: str, env: dict[str, Any]) -> list[Token]:
         """The tokens of `text`, ready to be rendered."""
-        tokens = parser(self.flavour).parse(text, env)
+        tokens = parser(self.look.flavour).parse(text, env)
         levels = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
         self._lift = min(levels, default=1) - 1
         for token, following in pairwise((*tokens, None)):
             if token is not None and token.type.startswith("heading_"):
                 self._dress_heading(token, following)
             if token is not None and token.type in ("th_open", "td_open"):
-                _align(token)
+                side = _ALIGNED.get(str(token.attrGet("style")))
+                token.attrs = {"class": side} if side else {}
             if token is not None and token.children:
                 self._link_ends = []
                 token.children = [self._dress_inline(child) for child in _named(token.children)]
@@ -114,13 +126,13 @@ class Dressing:
         return list(self._placed(tokens))
 
     def _dress_heading(self, token: Token, title: Token | None) -> None:
-        down, highest = self.headings
+        down, highest = self.look.headings
         token.tag = f"h{min(max(int(token.tag[1]) - self._lift + down, highest), _DEEPEST_HEADING)}"
         if token.nesting > 0 and title is not None:
             slug = _NOT_SLUG.sub("", title.content.strip().lower()).replace(" ", "-")
             self._slugs[slug] += 1
             again = self._slugs[slug] - 1
-            token.attrSet("id", f"{self.prefix}{slug}-{again}" if again else self.prefix + slug)
+            token.attrSet("id", f"{self.look.prefix}{slug}{f'-{again}' if again else ''}")
 
     def _dress_inline(self, token: Token) -> Token:
         if token.type == "link_open":
@@ -144,8 +156,10 @@ class Dressing:
 
     def _address(self, href: str, kind: LinkKind) -> str | None:
         if href.startswith("#"):
-            return f"#{self.prefix}{href[1:].lower()}"
-        return href if _OUTSIDE.match(href) else self.link_to(href, kind)
+            return f"#{self.look.prefix}{href[1:].lower()}"
+        if _OUTSIDE.match(href):
+            return href
+        return self.look.link_to(href, kind) if self.look.link_to else None
 
     def _image(self, token: Token) -> Token:
         """Show a link or a label instead of the image: pages load nothing from other sites."""
@@ -169,21 +183,20 @@ class Dressing:
             here = [_html(note) for note in notes.get(index, ())]
             if here:
                 token.attrJoin("class", "quoted")
-            if self.places.with_lines and token.map and token.nesting >= 0:
-                self._number(token, self.places.line_of(token.map[0]), numbered)
+            line = token.map[0] + self.places.first if token.map else 0
+            is_block = token.nesting >= 0 and token.type != "inline"
+            can_number = self.places.with_lines and is_block and token.attrGet("id") is None
+            if line and can_number and line not in numbered:
+                token.attrSet("id", f"{self.look.prefix}L{line}")
+                numbered.add(line)
             # A list holds only items, so a note of an item is placed in it.
             inside = token.type == "list_item_open"
             yield from (token, *here) if inside else (*here, token)
 
-    def _number(self, token: Token, line: int, numbered: set[int]) -> None:
-        if token.type != "inline" and line not in numbered and token.attrGet("id") is None:
-            token.attrSet("id", f"{self.prefix}L{line}")
-            numbered.add(line)
-
     def _notes_by_block(self, tokens: Sequence[Token]) -> dict[int, list[str]]:
         """Notes by the index of the innermost block that begins at or before their line."""
         starts = sorted(
-            (self.places.line_of(token.map[0]), index)
+            (token.map[0] + self.places.first, index)
             for index, token in enumerate(tokens)
             if token.map is not None and not token.hidden and token.type not in _NO_PLACE
         )
@@ -216,11 +229,19 @@ def parser(flavour: Flavour) -> MarkdownIt:
     for name in ("fence", "code_block", MARKER, "html_block", f"{MATH}_block", f"{COMMENT}_block"):
         markdown.add_render_rule(name, _code)
     for name in ("html_inline", TEMPLATE, COMMENT):
-        markdown.add_render_rule(name, _as_text)
-    markdown.add_render_rule(MATH, _formula)
-    markdown.add_render_rule(_OURS, _as_it_is)
-    markdown.add_render_rule("table_open", _table_open)
-    markdown.add_render_rule("table_close", _table_close)
+        markdown.add_render_rule(name, lambda _self, tokens, at, *_: escape(tokens[at].content))
+    markdown.add_render_rule(
+        MATH,
+        lambda _self, tokens, at, *_: format_html(
+            '<code class="math">{}</code>', tokens[at].content
+        ),
+    )
+    markdown.add_render_rule(_OURS, lambda _self, tokens, at, *_: tokens[at].content)
+    region = '<div class="wide" role="group" tabindex="0" aria-label="table">'
+    markdown.add_render_rule(
+        "table_open", lambda self, tokens, at, *more: region + self.renderToken(tokens, at, *more)
+    )
+    markdown.add_render_rule("table_close", lambda *_: "</table>\n</div>\n")
     return markdown
 
 
@@ -231,11 +252,6 @@ def _named(children: Sequence[Token]) -> Iterator[Token]:
         ends_at_once = children[index : index + 1] and children[index].type == "link_close"
         if token.type == "link_open" and ends_at_once:
             yield Token("text", "", 0, content=str(token.attrGet("href") or "link"))
-
-
-def _align(cell: Token) -> None:
-    side = _ALIGNED.get(str(cell.attrGet("style")))
-    cell.attrs = {"class": side} if side else {}
 
 
 def _mark_callouts(tokens: Sequence[Token]) -> None:
@@ -279,24 +295,3 @@ def _code(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _e
         format_html(' class="{}"', classes) if classes else "",
         highlighted(token.content, token.info) if token.type == "fence" else token.content,
     )
-
-
-def _as_text(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
-    return str(escape(tokens[index].content))
-
-
-def _as_it_is(_renderer: Any, tokens: Sequence[Token], index: int, *_: Any) -> str:
-    return tokens[index].content
-
-
-def _formula(_renderer: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
-    return format_html('<code class="math">{}</code>', tokens[index].content)
-
-
-def _table_open(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    opening = renderer.renderToken(tokens, index, options, env)
-    return f'<div class="wide" role="group" tabindex="0" aria-label="table">{opening}'
-
-
-def _table_close(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return f"{renderer.renderToken(tokens, index, options, env)}</div>\n"

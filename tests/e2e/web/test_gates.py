@@ -129,7 +129,7 @@ class TestGate:
         write_gate(root, "prose/x", make_gate("prose/x", body="Second text of it.\n"))
         review_pairs(root, ("a.md", "prose/x"), now=NOW + timedelta(hours=1))
 
-        texts = web.get(X).context["shown"].document.texts
+        texts = web.get(X).context["about"].texts
         against = text_of(web.get(f"{X}?against={texts[1].snapshot_id}"))
 
         assert [text.is_now for text in texts] == [True, False]

@@ -151,15 +151,15 @@ class TestFromOneToTheNext:
 
         first, last = self.beside(web, order[0]), self.beside(web, order[-1])
 
-        assert (first.rank, first.total, first.previous_url) == (1, 3, "")
-        assert first.next_url == f"/reviews/{order[1]}/?from=looks"
-        assert (last.rank, last.next_url) == (3, "")
+        assert (first["rank"], first["total"], first["previous_url"]) == (1, 3, "")
+        assert first["next_url"] == f"/reviews/{order[1]}/?from=looks"
+        assert (last["rank"], last["next_url"]) == (3, "")
 
     def test_the_filters_of_the_list_go_along(self, web, pairs):
         place = self.beside(web, pairs["decision-error"], "from=looks&why=decision-error")
 
-        assert (place.rank, place.total) == (1, 1)
-        assert place.list_url == "/looks/?why=decision-error"
+        assert (place["rank"], place["total"]) == (1, 1)
+        assert place["list_url"] == "/looks/?why=decision-error"
 
     def test_a_review_that_was_opened_otherwise_has_no_list(self, web, pairs):
         assert web.get(f"/reviews/{pairs['decision-error']}/").context["beside"] is None
@@ -177,7 +177,7 @@ class TestFromOneToTheNext:
         )
 
         assert answer.redirect_chain == [(next_one, 303)]
-        assert answer.context["beside"].rank == 1
+        assert answer.context["beside"]["rank"] == 1
 
     def test_what_is_decided_still_knows_what_comes_next(self, web, pairs):
         undecided, following = shown(web.get("/looks/"))[:2]
@@ -185,5 +185,5 @@ class TestFromOneToTheNext:
 
         place = self.beside(web, undecided)
 
-        assert (place.rank, place.total) == (0, 2)
-        assert place.next_url == f"/reviews/{following}/?from=looks"
+        assert (place["rank"], place["total"]) == (0, 2)
+        assert place["next_url"] == f"/reviews/{following}/?from=looks"

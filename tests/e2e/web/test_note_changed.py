@@ -23,7 +23,7 @@ def changed(client):
 
 def gates(texts):
     """For each accepted text the gates that are stale for it."""
-    return [list(dict.fromkeys(row.gate_id for row in text["since"].rows)) for text in texts]
+    return [list(dict.fromkeys(row.gate_id for row in text["rows"])) for text in texts]
 
 
 @pytest.fixture
@@ -43,8 +43,8 @@ class TestChanges:
         texts = changed(web)["texts"]
 
         assert gates(texts) == [["prose/x", "prose/y"], ["prose/z"]]
-        assert [text["since"].diff.added_words for text in texts] == [3, 1]
-        assert [text["since"].diff.removed_words for text in texts] == [0, 1]
+        assert [text["diff"].added_words for text in texts] == [3, 1]
+        assert [text["diff"].removed_words for text in texts] == [0, 1]
 
     def test_a_gate_stands_once_with_its_partitions(self, web, three):
         write_note(three, "a.md", NOTE)
@@ -53,7 +53,7 @@ class TestChanges:
 
         first = changed(web)["texts"][0]
 
-        assert Counter(row.gate_id for row in first["since"].rows) == {"prose/x": 2, "prose/y": 1}
+        assert Counter(row.gate_id for row in first["rows"]) == {"prose/x": 2, "prose/y": 1}
 
     def test_the_document_tells_which_pairs_share_an_accepted_text(self, web, three):
         pairs = {p["gate_id"]: p["accepted_note_sha256"] for p in twin(web, A)["pairs"]}
@@ -115,9 +115,9 @@ class TestChanges:
         )
 
     def test_compares_only_as_many_texts_as_a_page_shows(self, web, three, monkeypatch):
-        monkeypatch.setattr("review.overview.note_pairs.MAX_COMPARED", 1)
+        monkeypatch.setattr("review.web.pages.notes.MAX_COMPARED", 1)
 
-        assert [text["since"].diff is None for text in changed(web)["texts"]] == [False, True]
+        assert [text["diff"] is None for text in changed(web)["texts"]] == [False, True]
 
     def test_no_more_queries_with_more_accepted_texts(self, web, three, count_queries):
         write_note(three, "a.md", NOTE + "\nA second thought.\n")

@@ -54,7 +54,7 @@ class TestFindings:
 
         assert "Findings open 1 new 1 fixed 0 rejected 0" in text_of(page)
         assert page.content.decode().count("<polyline") == 4
-        assert page.context["trend"].rows[-1][1] == [1, 1, 0, 0]
+        assert page.context["trend"]["rows"][-1][1] == [1, 1, 0, 0]
 
 
 class TestCosts:

@@ -9,10 +9,7 @@ from review.web.core.filters import (
     BadPlace,
     Filters,
     UnknownFilter,
-    make_facet,
-    paged,
     parse_filters,
-    read_place,
     write_place,
 )
 
@@ -80,13 +77,13 @@ class TestFacets:
         counts = {str(number): number for number in range(20)}
         filters = parse_filters(RequestFactory().get("/list/?folder=15"), KNOWN)
 
-        facet = make_facet(filters, "folder", "Folder", counts)
+        facet = filters.facet("folder", "Folder", counts)
 
         assert [option.value for option in facet.options] == [*map(str, range(8)), "15"]
         assert len(facet.more) == 11
 
     def test_keep_a_value_that_is_set_though_nothing_has_it(self):
-        facet = make_facet(filters_of("folder=gone"), "folder", "Folder", {"here": 3})
+        facet = filters_of("folder=gone").facet("folder", "Folder", {"here": 3})
 
         assert [(o.value, o.count, o.selected) for o in facet.options] == [
             ("here", 3, False),
@@ -99,7 +96,7 @@ class TestPlaces:
     def test_are_read_as_they_were_written(self, key):
         filters = Filters("/list/", {"after": (write_place(key),)})
 
-        assert read_place(filters, *map(type, key)) == key
+        assert filters.place(*map(type, key)) == key
 
     @pytest.mark.parametrize(
         "text",
@@ -109,16 +106,16 @@ class TestPlaces:
         filters = Filters("/list/", {"after": (text,)} if text else {})
 
         if not text:
-            assert read_place(filters, int) is None
+            assert filters.place(int) is None
             return
         with pytest.raises(BadPlace):
-            read_place(filters, int)
+            filters.place(int)
 
     def test_a_full_page_leads_on_and_the_last_does_not(self):
         filters = Filters("/list/", {})
 
-        first = paged([3, 2, 1], size=2, key=lambda row: (row,), filters=filters)
-        last = paged([1], size=2, key=lambda row: (row,), filters=filters)
+        first = filters.cut([3, 2, 1], 2, lambda row: (row,))
+        last = filters.cut([1], 2, lambda row: (row,))
 
         assert (first.items, first.next_url) == ((3, 2), "/list/?after=%5B2%5D")
         assert (last.items, last.next_url) == ((1,), "")

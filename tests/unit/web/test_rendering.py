@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.web.render.markdown import MAX_HTML, FindingMark, Look, render_markdown, render_plain
+from review.web.render.markdown import MAX_HTML, FindingMark, render_markdown, render_plain
+from review.web.render.tokens import Look
 from tests.hostile import HOSTILE, harmless
 
 FIRST, SECOND = "0" * 16, "1" * 16
