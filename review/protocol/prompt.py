@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 
-VERSION = 2
+VERSION = 3
 NOTES = "# Notes\n"  # what stands before it is that of any job with the same gates
 LAST_LINE = f"End of the prompt (version {VERSION})."
 _NAMES = ("<token>", "<n>", "<note>", "<gate>")
