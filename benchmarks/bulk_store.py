@@ -78,18 +78,18 @@ def _snapshots(root: Path, paths: Sequence[str]) -> list[tuple[int, int]]:
     """Keys of path and snapshot of each file, in the order of `paths`."""
     from django.db import transaction
 
-    from review.models import FileSnapshot, SnapshotText
+    from review.models import FileSnapshot
 
     found = []
     for start in range(0, len(paths), _FILES_AT_ONCE):
-        texts = []
+        texts = {}
         for path in paths[start : start + _FILES_AT_ONCE]:
             data = (root / path).read_bytes()
             digest = hashlib.sha256(data).hexdigest()
-            texts.append(SnapshotText(path, digest, data.decode("utf-8")))
+            texts[path, digest] = data.decode("utf-8")
         with transaction.atomic():
             keys = FileSnapshot.objects.take(texts, now=NOW)
-        found += [keys[item.path, item.sha256] for item in texts]
+        found += [keys[key] for key in texts]
     return [(row.path_id, row.pk) for row in found]
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from review.domain.paths import composed
 from review.errors import InputRejected
-from review.runners.process.environment import worker_environment
-from review.runners.process.run import ProgramOutput, read_program
+from review.runners.process.run import ProgramOutput, read_program, worker_environment
 
 _TIMEOUT = 60.0
 # Without locks, questions, downloads and translations.

@@ -39,7 +39,8 @@ def accept_now(
 
     Call inside a transaction.
     """
-    texts = [text for pair, *_evidence in pairs for text in (pair.note, pair.gate)]
+    sides = [side for pair, *_evidence in pairs for side in (pair.note, pair.gate)]
+    texts = {(side.path, side.sha256): side.text for side in sides}
     keys = FileSnapshot.objects.take(texts, now=now)
     partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
     rows = []

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
+from typing import TypeAlias
 
 from django.db import transaction
 from django.db.models import Q
@@ -23,18 +24,17 @@ from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
-from review.knowledge_base import Corpus, NoteText
+from review.knowledge_base import Corpus, Gate, NoteText
 from review.models import (
     Acceptance,
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
-    FileText,
     Finding,
     KbPath,
     NamedKeys,
     ReviewStore,
-    SnapshotText,
+    Texts,
     batched,
 )
 from review.selection.orphans import EMPTY_SHA256, is_there
@@ -42,6 +42,7 @@ from review.selection.path_filters import below, is_below
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200
+_Text: TypeAlias = tuple[tuple[str, str], str]
 _RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
     Q(note_snapshot__content_sha256=EMPTY_SHA256) | Q(gate_snapshot__content_sha256=EMPTY_SHA256)
 )
@@ -93,7 +94,7 @@ class CarryPlan:
     row: CurrentAcceptance
     note_path: str
     gate_path: str
-    texts: tuple[FileText, ...] = ()
+    texts: Texts = field(default_factory=dict)
 
     @property
     def is_move(self) -> bool:
@@ -190,7 +191,7 @@ class _Carrying:
             try:
                 is_move = self.request.new_path is not None
                 read = self._moved_texts if is_move else self._nothing_left
-                texts = tuple(read(plan))
+                texts = dict(read(plan))
             except ReviewError as error:
                 self._refuse(plan, error)
             else:
@@ -203,7 +204,7 @@ class _Carrying:
         current = list(self._still_possible(plans, is_move=is_move))
         decided = _carried_dispositions(current) if is_move else []
         if not self.request.dry_run:
-            texts = [text for plan in current for text in plan.texts]
+            texts = dict(item for plan in current for item in plan.texts.items())
             keys = FileSnapshot.objects.take(texts, now=now)
             accept([self._acceptance(plan, keys) for plan in current], now=now)
             Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
@@ -219,30 +220,27 @@ class _Carrying:
             for plan in current
         )
 
-    def _moved_texts(self, plan: CarryPlan) -> Iterator[FileText]:
+    def _moved_texts(self, plan: CarryPlan) -> Iterator[_Text]:
         """Yield the accepted texts of the files that moved, under their new paths.
 
         :raises NotIdentical: a file is another text, and edited ones are not carried.
         :raises UnreadableFile: one is not there.
         """
         row = plan.row
-        moved: list[tuple[FileText, FileSnapshot]] = []
+        moved: list[tuple[NoteText | Gate, FileSnapshot]] = []
         if plan.note_path != row.note.path:
             moved.append((self.read_note(plan.note_path), row.note_snapshot))
         if plan.gate_path != row.gate.path:
             moved.append((self.corpus.gate(plan.gate_path), row.gate_snapshot))
-        for text, accepted in moved:
+        for file, accepted in moved:
             sha256 = accepted.content_sha256
-            if text.sha256 == sha256:
-                yield text
-            elif self.request.edited:
-                yield SnapshotText(text.path, sha256, accepted.text)
-            else:
+            if file.sha256 != sha256 and not self.request.edited:
                 raise NotIdentical(
-                    f"{text.path} is not the text that was accepted", hint="--edited carries it too"
+                    f"{file.path} is not the text that was accepted", hint="--edited carries it too"
                 )
+            yield (file.path, sha256), file.text if file.sha256 == sha256 else accepted.text
 
-    def _nothing_left(self, plan: CarryPlan) -> Iterator[FileText]:
+    def _nothing_left(self, plan: CarryPlan) -> Iterator[_Text]:
         """Yield an empty text in place of the note or gate that is gone.
 
         :raises StillThere: it is not gone.
@@ -253,7 +251,7 @@ class _Carrying:
         gates = (gate.path for gate in self.corpus.gates.gates)
         if is_there(self.corpus, file) if is_note else file in gates:
             raise StillThere(f"{file} is there: only what is gone can be retired")
-        yield SnapshotText(file, EMPTY_SHA256, "")
+        yield (file, EMPTY_SHA256), ""
 
     def _still_possible(self, plans: Sequence[CarryPlan], *, is_move: bool) -> Iterator[CarryPlan]:
         """Yield the plans whose new key is free and whose acceptance is still the current one."""
@@ -277,7 +275,7 @@ class _Carrying:
 
     def _acceptance(self, plan: CarryPlan, keys: dict[tuple[str, str], FileSnapshot]) -> Acceptance:
         row, event, request = plan.row, plan.row.event, self.request
-        new = {text.path: keys[text.path, text.sha256] for text in plan.texts}
+        new = {path: keys[path, sha256] for path, sha256 in plan.texts}
         note = new.get(plan.note_path, row.note_snapshot)
         gate = new.get(plan.gate_path, row.gate_snapshot)
         actor, reason = request.actor, f"carried over from {row.note.path} {row.gate.path}"

@@ -177,8 +177,7 @@ def custom_id(job: ReviewJob) -> str:
 def find_unrecorded(batch: OpenBatch, provider: ApiProvider) -> str:
     """Record the id of a batch whose submission was not recorded; empty: it never arrived.
 
-    :raises BatchUndecided: it is not known yet.
-    :raises ProviderFailed: the provider did not answer.
+    :raises BatchUndecided, ProviderFailed: it is not known yet.
     """
     names = [custom_id(job) for job in batch.jobs]
     started: datetime = batch.jobs[0].started_at  # type: ignore[assignment]

@@ -36,10 +36,7 @@ class BrokerUnreachable(TryAgain):
 
 
 def make_application(config: Config) -> Celery:
-    """The application for this configuration; nothing is connected yet.
-
-    :raises NoBroker: there is none.
-    """
+    """The application for this configuration; nothing is connected yet."""
     if not config.broker_url:
         raise NoBroker(
             "no broker is configured",
@@ -93,13 +90,10 @@ def waiting_messages(application: Celery, partition: str) -> int:
             return 0
 
 
-def longest_job(config: Config) -> timedelta:
-    """All runs of a job with their pauses, roughly."""
-    return config.sweep_attempts * (config.sweep_timeout + timedelta(minutes=5))
-
-
 def _settings(config: Config) -> dict[str, Any]:
-    redis = {"visibility_timeout": 2 * longest_job(config).total_seconds()}
+    # All runs of a job with their pauses, roughly.
+    longest_job = config.sweep_attempts * (config.sweep_timeout + timedelta(minutes=5))
+    redis = {"visibility_timeout": 2 * longest_job.total_seconds()}
     return {
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,

@@ -42,9 +42,8 @@ NEW_FILE_MODE = 0o666  # less the umask, as any new file of this user
 
 
 def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write a file over an older one in one step; folders on the way are made.
+    """Write a file, or its pieces in order, over an older one; folders on the way are made.
 
-    :param data: the content, or its pieces in order.
     :raises ArtifactNotWritten: the system refused.
     """
     with refusing_to(f"write {path}"):
@@ -53,20 +52,14 @@ def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
 
 
 class FixRecord:
-    """One JSON object a line, each written when it happens: whoever is killed leaves what was before.
-
-    :param started: the moment the run began, of which the file has its name.
-    """
+    """One JSON object a line, each written when it happens: whoever is killed leaves what was before."""
 
     def __init__(self, config: Config, *, started: datetime) -> None:
         name = f"{started:%Y%m%dT%H%M%S.%f}Z-{os.getpid()}.jsonl"
         self.path = config.root / REPORTS_FOLDER / "fixes" / name
 
     def add(self, what: str, told: Mapping[str, object]) -> None:
-        """Append a line that says `what`.
-
-        :raises ArtifactNotWritten: the system refused.
-        """
+        """Append a line that says `what`."""
         line = json.dumps({"what": what, **told}, ensure_ascii=False) + "\n"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         with refusing_to(f"record what is mended in {self.path}"):

@@ -27,8 +27,7 @@ _ASIDE_NUMBERS = 10**12
 class LocalFolder:
     """A folder of this machine, in which a file appears whole, readable to its owner only.
 
-    Nothing is fsynced: every file here mirrors rows of the store and can be written again.
-    Methods raise OSError.
+    Nothing is fsynced: every file here mirrors rows of the store. Methods raise OSError.
     """
 
     def __init__(self, location: Path) -> None:
@@ -42,7 +41,7 @@ class LocalFolder:
         replace_file(path, [data])
 
     def write_new(self, name: str, data: bytes) -> bool:
-        """Write a file only where nothing is; return False when something is there."""
+        """Write a file; False where something is there."""
         try:
             create_file(self._writable(name), [data])
         except FileExistsError:
@@ -52,15 +51,13 @@ class LocalFolder:
     def read(self, name: str, *, limit: int) -> bytes:
         """Read at most `limit` bytes of an ordinary file."""
         # Without O_NONBLOCK a pipe that a worker put there would hang us.
-        descriptor = os.open(self._location / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        with open(
+            self._location / name, "rb", opener=lambda path, _: os.open(path, flags)
+        ) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise OSError("it is not an ordinary file")
-            # A folder's descriptor would be left open by `fdopen`, which refuses it.
-            with os.fdopen(descriptor, "rb", closefd=False) as stream:
-                return stream.read(limit)
-        finally:
-            os.close(descriptor)
+            return stream.read(limit)
 
     def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
         """Make a folder that appears complete; False when something is there under its name.
@@ -77,7 +74,7 @@ class LocalFolder:
             unfinished.rename(self._location / name)
         except OSError:
             shutil.rmtree(unfinished, ignore_errors=True)
-            if self.exists_there(name):
+            if os.path.lexists(self._location / name):
                 return False
             raise
         return True
@@ -95,10 +92,6 @@ class LocalFolder:
         """Name the folders in it, hidden ones too."""
         with os.scandir(self._location) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-
-    def exists_there(self, name: str) -> bool:
-        """Return whether anything has this name, a dangling link included."""
-        return os.path.lexists(self._location / name)
 
     def leads_out(self, name: str) -> bool:
         """Return whether a link, at `name` or on the way there, leads out of the folder."""
@@ -163,10 +156,6 @@ class RemoteFolder:
     def leads_out(self, name: str) -> bool:
         del name
         return False
-
-    def exists_there(self, name: str) -> bool:
-        """Return whether a file, or a folder with a file in it, has this name."""
-        return bool(self._files(name)) or self._storage.exists(name)
 
     def _files(self, name: str) -> list[str]:
         try:

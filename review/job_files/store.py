@@ -34,8 +34,7 @@ class ArtifactStore:
 
         What an id that was rolled back left there is moved aside, never deleted or reused.
 
-        :raises ForeignJobFolder: the folder belongs to another store.
-        :raises ArtifactNotWritten: the system refused.
+        :raises ForeignJobFolder, ArtifactNotWritten: it cannot be made.
         """
         name = folder_name(job_id)
         with refusing_to(f"write {name}"):
@@ -54,10 +53,7 @@ class ArtifactStore:
             self._files.remove_folder(folder_name(job_id))
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Write a file in one step, over an older one; a folder in its place is moved aside.
-
-        :raises ArtifactNotWritten: the system refused.
-        """
+        """Write a file in one step, over an older one; a folder in its place is moved aside."""
         files, name = self._locate(path)
         with refusing_to(f"write {path}"):
             files.write(name, data)
@@ -104,10 +100,7 @@ class ArtifactStore:
         return owner if isinstance(owner, str) else ""
 
     def keep_input(self, bundle_output_path: str, data: bytes) -> None:
-        """Keep an output that was read elsewhere as the job's own; another one there moves aside.
-
-        :raises ArtifactNotWritten: the system refused.
-        """
+        """Keep an output that was read elsewhere as the job's own; another one there moves aside."""
         files, name = self._locate(bundle_output_path)
         with refusing_to(f"write {bundle_output_path}"):
             is_kept = False

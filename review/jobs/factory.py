@@ -78,7 +78,8 @@ class JobFactory:
         :raises ArtifactNotWritten: the system refused to write a file.
         """
         pairs = [pair for group in groups for pair in group.items]
-        texts = [side for pair in pairs for side in (pair.note, pair.gate)]
+        sides = [side for pair in pairs for side in (pair.note, pair.gate)]
+        texts = {(side.path, side.sha256): side.text for side in sides}
         with transaction.atomic():
             # First: creators take turns here, so what is queued cannot change below.
             first_id = ReviewStore.objects.allocate_job_ids(len(groups))

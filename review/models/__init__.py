@@ -16,7 +16,7 @@ from review.models.reviews import (
     ReviewPair,
     ReviewText,
 )
-from review.models.snapshots import FileSnapshot, FileText, SnapshotText
+from review.models.snapshots import FileSnapshot, Texts
 
 __all__ = [
     "Acceptance",
@@ -27,7 +27,6 @@ __all__ = [
     "Disposition",
     "Ending",
     "FileSnapshot",
-    "FileText",
     "Finding",
     "FindingState",
     "JobEvent",
@@ -43,6 +42,6 @@ __all__ = [
     "ReviewPair",
     "ReviewStore",
     "ReviewText",
-    "SnapshotText",
+    "Texts",
     "batched",
 ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import ClassVar, Protocol
+from typing import ClassVar, TypeAlias
 
 from django.db import models
 from django.db.models import Q
@@ -15,54 +14,29 @@ from django.db.models.lookups import Exact
 from review.models.expressions import batched, check, unique
 from review.models.paths import KbPath
 
-
-class FileText(Protocol):
-    """A note or gate as it is now, to be kept.
-
-    `text` is its bytes as UTF-8, byte-exact: BOM, CRLF and a missing last newline stay.
-    """
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def sha256(self) -> str: ...
-
-    @property
-    def text(self) -> str: ...
-
-
-@dataclass(frozen=True)
-class SnapshotText:
-    """A text that no file holds as it is, to be kept like one."""
-
-    path: str
-    sha256: str
-    text: str
+# By path and SHA-256: a file's bytes as UTF-8, byte-exact: BOM, CRLF and a missing last newline stay.
+Texts: TypeAlias = Mapping[tuple[str, str], str]
 
 
 class SnapshotQuerySet(models.QuerySet["FileSnapshot"]):
-    def take(
-        self, texts: Sequence[FileText], *, now: datetime
-    ) -> dict[tuple[str, str], FileSnapshot]:
-        """Keep every text that is not kept yet; `(path, sha256)` to the rows, without their texts."""
-        paths = KbPath.objects.intern(item.path for item in texts)
-        unique = {(item.path, item.sha256): item for item in texts}
-        known = self._known(paths, unique)
+    def take(self, texts: Texts, *, now: datetime) -> dict[tuple[str, str], FileSnapshot]:
+        """Keep every text that is not kept yet; return the rows, without their texts."""
+        paths = KbPath.objects.intern(path for path, _sha256 in texts)
+        known = self._known(paths, texts)
         new = [
             FileSnapshot(
                 path_id=paths[path],
                 content_sha256=sha256,
-                byte_size=len(item.text.encode()),
+                byte_size=len(text.encode()),
                 captured_at=now,
-                text=item.text,
+                text=text,
             )
-            for (path, sha256), item in unique.items()
+            for (path, sha256), text in texts.items()
             if (path, sha256) not in known
         ]
         if new:
             self.bulk_create(new, ignore_conflicts=True, batch_size=100)
-            known = self._known(paths, unique)
+            known = self._known(paths, texts)
         return known
 
     def _known(

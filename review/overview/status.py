@@ -27,7 +27,7 @@ from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.selection.orphans import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import RULES_PARTITION, Config
@@ -171,7 +171,7 @@ def _read_queue(corpus: Corpus, states: PairStates, model_partition: str | None)
 
 
 def _abandoned(config: Config, *, now: datetime) -> list[int]:
-    found = abandoned_jobs(older_than=config.abandoned_after, processes=ProcessTable(), now=now)
+    found = abandoned_jobs(older_than=config.abandoned_after, processes=Processes(), now=now)
     return list(found)
 
 

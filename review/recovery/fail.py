@@ -78,7 +78,6 @@ def fail_job(
 ) -> IngestedJobJson:
     """Fail a job of which nothing is known; its pairs without a review become missing.
 
-    :raises UnknownJob: no job has this id.
     :raises JobMoved: it is not, or no longer, in the state it was to leave.
     """
     job = require_job(job_id)
@@ -119,10 +118,7 @@ def move_to_failed(
 
 
 def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
-    """Return a closed job as its ingest or its failure reports it, and write its files again.
-
-    :raises UnknownJob: no job has this id.
-    """
+    """Return a closed job as its ingest or its failure reports it, and write its files again."""
     job = require_job(job_id)
     problems = rewrite_job_files(job_id, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))

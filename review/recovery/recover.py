@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -11,8 +11,9 @@ from functools import cache
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Count, Q, QuerySet
 
+from review.documents.base import from_row
 from review.domain.grouping import Group
 from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
@@ -20,17 +21,23 @@ from review.ingest.ingest import ingest_job
 from review.ingest.parse import read_output
 from review.ingest.request import IngestRequest, JobMoved, NoOutput
 from review.job_files import ArtifactStore
-from review.jobs.abandonment import abandoned_jobs, parent_is_alive
+from review.jobs.abandonment import abandoned_jobs, parent_is_alive, unanswered_jobs
 from review.jobs.board import require_job
 from review.jobs.factory import JobFactory
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
 from review.jobs.leases import new_lease
 from review.jobs.left_runs import left_outcomes, run_folders
 from review.jobs.mirror import rewrite_job_files
-from review.jobs.output_states import output_state
+from review.jobs.output_states import OutputState, output_state, output_states
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import ReviewJob
-from review.recovery.documents import LeftOutJson, RecoveredJson, RecoveryJson
+from review.recovery.documents import (
+    LeftOutJson,
+    RecoverableJson,
+    RecoveredJson,
+    RecoveryJson,
+    RecoveryListJson,
+)
 from review.recovery.fail import close_job, fail_job, move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
@@ -60,22 +67,6 @@ class RecoveryAction(StrEnum):
 
 
 @dataclass(frozen=True)
-class RecoveryRequest:
-    """A request to recover jobs.
-
-    :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
-    :param older_than: how long a job may run until it is taken for abandoned.
-    """
-
-    action: RecoveryAction
-    actor: str
-    older_than: timedelta
-    job_ids: tuple[int, ...] = ()
-    reason: str = ""
-    dry_run: bool = False
-
-
-@dataclass(frozen=True)
 class Recovered:
     """The answer of a recovery, and the refusals as they were raised."""
 
@@ -91,31 +82,110 @@ _UNUSABLE: Mapping[str, str] = {
 }
 
 
-def recover(
-    request: RecoveryRequest,
-    *,
-    corpus: Corpus,
-    config: Config,
-    processes: Processes,
-    now: datetime,
-) -> Recovered:
-    """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
+@dataclass(frozen=True)
+class Recovery:
+    """A recovery of jobs.
 
-    Each job is one transaction, so a recovery that was killed is finished by the next.
+    :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
+    :param older_than: how long a job may run until it is taken for abandoned.
     """
-    recovery = _Recovery(request, corpus, config, processes, now)
-    job_ids: Iterable[int] = dict.fromkeys(request.job_ids)
-    if not request.job_ids:
-        job_ids = abandoned_jobs(older_than=request.older_than, processes=processes, now=now)
-    answer = RecoveryJson(action=request.action, dry_run=request.dry_run, done=[], refused=[])
-    errors = []
-    for job_id in job_ids:
+
+    action: RecoveryAction
+    actor: str
+    older_than: timedelta
+    corpus: Corpus
+    config: Config
+    processes: Processes
+    now: datetime
+    job_ids: tuple[int, ...] = ()
+    reason: str = ""
+    dry_run: bool = False
+
+    def recover(self) -> Recovered:
+        """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
+
+        Each job is one transaction, so a recovery that was killed is finished by the next.
+        """
+        job_ids: Iterable[int] = dict.fromkeys(self.job_ids)
+        if not self.job_ids:
+            job_ids = abandoned_jobs(
+                older_than=self.older_than, processes=self.processes, now=self.now
+            )
+        answer = RecoveryJson(action=self.action, dry_run=self.dry_run, done=[], refused=[])
+        errors = []
+        for job_id in job_ids:
+            try:
+                answer.done.append(self._recover(require_job(job_id)))
+            except ReviewError as error:
+                errors.append(error)
+                answer.refused.append(RefusalJson.of(job_id, error))
+        return Recovered(answer, tuple(errors))
+
+    def _recover(self, job: ReviewJob) -> RecoveredJson:
+        """Recover one job, or say what would become of it."""
+        action, actor, reason = self.action, self.actor, self.reason
+        if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
+            here = job.parent_host == self.processes.host
+            raise ParentAlive(
+                f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
+                f" {'this host' if here else job.parent_host}, is alive",
+                hint="wait for it, or end that process first",
+            )
+        if action is not RecoveryAction.INGEST:
+            _refuse_closed(job)
+        if self.dry_run:
+            return self._preview(job)
+        telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
+        if action is RecoveryAction.INGEST:
+            request = IngestRequest(actor=actor, telemetry=telemetry)
+            done = ingest_job(job.pk, request=request, config=self.config, now=self.now)
+            return RecoveredJson(review_job_id=job.pk, status=done.status, ingested=done)
+        if action is RecoveryAction.REPLACE:
+            reason = reason or f"replaced by {actor}"
+            return replace_job(
+                job,
+                actor=actor,
+                reason=reason,
+                corpus=self.corpus,
+                config=self.config,
+                now=self.now,
+            )
+        failure = RunnerFailure(FailureCode.OPERATOR, reason or f"given up by {actor}")
+        # From the state that was looked at: who claims or ingests it meanwhile has it.
+        leaving = JobStatus(job.status)
+        done = fail_job(
+            job.pk, failure, actor=actor, leaving=leaving, config=self.config, now=self.now
+        )
+        return RecoveredJson(review_job_id=job.pk, status=done.status, problems=done.problems)
+
+    def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
+        """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
-            answer.done.append(recovery.recover(require_job(job_id)))
-        except ReviewError as error:
-            errors.append(error)
-            answer.refused.append(RefusalJson.of(job_id, error))
-    return Recovered(answer, tuple(errors))
+            return collect_output(job, config=self.config).telemetry
+        except (UnknownRunner, ConfigRefused):
+            # Only an ingest needs to read it; the files stay for whoever declares the runner again.
+            if self.action is RecoveryAction.INGEST:
+                raise
+            return None
+
+    def _preview(self, job: ReviewJob) -> RecoveredJson:
+        if self.action is not RecoveryAction.INGEST:
+            is_replaced = self.action is RecoveryAction.REPLACE
+            left_out = _pairs(job, self.corpus)[1] if is_replaced else []
+            return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
+        output = output_state(job, config=self.config, processes=self.processes)
+        if output.state in _UNUSABLE:
+            raise NoOutput(
+                f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
+                hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong"
+                " with an output; a job without one is replaced or failed",
+            )
+        is_whole = output.state == "complete"
+        return RecoveredJson(
+            review_job_id=job.pk,
+            status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
+            problems=[output.detail] if output.detail else [],
+        )
 
 
 def orphaned_jobs(processes: Processes) -> list[int]:
@@ -160,7 +230,6 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     without any review, and no failure with all of them.
 
     :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
-    :raises ArtifactNotWritten: the system refused.
     """
     folders = run_folders(job, config=config)
     for folder in folders:
@@ -192,8 +261,6 @@ def replace_job(
 
     Pairs that are also in another open job are included: that was a deliberate choice when the old
     job was created.
-
-    :raises NothingToReplace: each pair's note or gate is gone or cannot be reviewed.
     """
     failure = RunnerFailure(FailureCode.REPLACED, reason)
     pairs, left_out = _pairs(job, corpus)
@@ -211,81 +278,6 @@ def replace_job(
         left_out=left_out,
         problems=rewrite_job_files(job.pk, config=config),
     )
-
-
-@dataclass(frozen=True)
-class _Recovery:
-    request: RecoveryRequest
-    corpus: Corpus
-    config: Config
-    processes: Processes
-    now: datetime
-
-    def recover(self, job: ReviewJob) -> RecoveredJson:
-        """Recover one job, or say what would become of it."""
-        action, actor, reason = self.request.action, self.request.actor, self.request.reason
-        if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
-            here = job.parent_host == self.processes.host
-            raise ParentAlive(
-                f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
-                f" {'this host' if here else job.parent_host}, is alive",
-                hint="wait for it, or end that process first",
-            )
-        if action is not RecoveryAction.INGEST:
-            _refuse_closed(job)
-        if self.request.dry_run:
-            return self._preview(job)
-        telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
-        if action is RecoveryAction.INGEST:
-            request = IngestRequest(actor=actor, telemetry=telemetry)
-            done = ingest_job(job.pk, request=request, config=self.config, now=self.now)
-            return RecoveredJson(review_job_id=job.pk, status=done.status, ingested=done)
-        if action is RecoveryAction.REPLACE:
-            reason = reason or f"replaced by {actor}"
-            return replace_job(
-                job,
-                actor=actor,
-                reason=reason,
-                corpus=self.corpus,
-                config=self.config,
-                now=self.now,
-            )
-        failure = RunnerFailure(FailureCode.OPERATOR, reason or f"given up by {actor}")
-        # From the state that was looked at: who claims or ingests it meanwhile has it.
-        leaving = JobStatus(job.status)
-        done = fail_job(
-            job.pk, failure, actor=actor, leaving=leaving, config=self.config, now=self.now
-        )
-        return RecoveredJson(review_job_id=job.pk, status=done.status, problems=done.problems)
-
-    def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
-        """End the remaining run of a dead parent, keep its output, and return its telemetry."""
-        try:
-            return collect_output(job, config=self.config).telemetry
-        except (UnknownRunner, ConfigRefused):
-            # Only an ingest needs to read it; the files stay for whoever declares the runner again.
-            if self.request.action is RecoveryAction.INGEST:
-                raise
-            return None
-
-    def _preview(self, job: ReviewJob) -> RecoveredJson:
-        if self.request.action is not RecoveryAction.INGEST:
-            is_replaced = self.request.action is RecoveryAction.REPLACE
-            left_out = _pairs(job, self.corpus)[1] if is_replaced else []
-            return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
-        output = output_state(job, config=self.config, processes=self.processes)
-        if output.state in _UNUSABLE:
-            raise NoOutput(
-                f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
-                hint=f"commonplace ingest_bundle_output --review-job-id {job.pk} says what is wrong"
-                " with an output; a job without one is replaced or failed",
-            )
-        is_whole = output.state == "complete"
-        return RecoveredJson(
-            review_job_id=job.pk,
-            status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
-            problems=[output.detail] if output.detail else [],
-        )
 
 
 def _pairs(job: ReviewJob, corpus: Corpus) -> tuple[tuple[DraftPair, ...], list[LeftOutJson]]:
@@ -311,4 +303,52 @@ def _refuse_closed(job: ReviewJob) -> None:
     raise JobClosed(
         f"job {job.pk} is {job.status} already{after}",
         hint="pairs that are stale are listed by the next selection",
+    )
+
+
+def list_recoverable(
+    *,
+    older_than: timedelta,
+    processes: Processes,
+    config: Config,
+    now: datetime,
+    job_ids: Collection[int] = (),
+) -> RecoveryListJson:
+    """List the jobs that need attention, oldest first; only those of `job_ids` if there are any."""
+    why = abandoned_jobs(older_than=older_than, processes=processes, now=now)
+    jobs = list(_annotated(ReviewJob.objects.open(), job_ids))
+    failed = list(_annotated(unanswered_jobs(), job_ids))
+    states = output_states([*jobs, *failed], config=config, processes=processes)
+    return RecoveryListJson(
+        abandoned=[_entry(job, why[job.pk], states[job.pk]) for job in jobs if job.pk in why],
+        ready=[
+            _entry(job, "its output is complete", states[job.pk])
+            for job in jobs
+            if states[job.pk].state == "complete"
+        ],
+        failed=[
+            _entry(job, f"{job.failure_code}: {job.failure_reason}", states[job.pk])
+            for job in failed
+        ],
+    )
+
+
+def _annotated(jobs: QuerySet[ReviewJob], job_ids: Collection[int]) -> QuerySet[ReviewJob]:
+    if job_ids:
+        jobs = jobs.filter(pk__in=job_ids)
+    waiting = Count("pairs", filter=~Q(pairs__status=PairStatus.COMPLETED))
+    return jobs.select_related("model_partition").annotate(waiting=waiting).order_by("pk")
+
+
+def _entry(job: ReviewJob, because: str, output: OutputState) -> RecoverableJson:
+    return from_row(
+        RecoverableJson,
+        job,
+        review_job_id=job.pk,
+        model_partition=job.model_partition.name,
+        pairs_without_review=job.waiting,  # type: ignore[attr-defined]
+        claimed_by=job.claimed_by or None,
+        because=because,
+        output=output.state,
+        output_detail=output.detail,
     )

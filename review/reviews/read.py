@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from django.db.models import QuerySet
+
 from review.documents.base import from_row, timestamp
 from review.domain.paths import did_you_mean, gate_path_of, lens_of, near_matches, path_below
 from review.errors import InputRejected
@@ -95,7 +97,7 @@ def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> 
 
 
 def _one(pair_id: int, current: Any) -> _Shown:
-    pair = _pairs([pair_id]).get(pair_id)
+    pair = _pairs().filter(pk=pair_id).first()
     if pair is None:
         raise NoReview(
             f"no review pair {pair_id} in this store",
@@ -134,7 +136,7 @@ def _of_note(
             chosen[key] = row.event.review_pair_id
     if not chosen and not accepted:
         raise _none_of(note_path, gate_path, request)
-    pairs = _pairs(chosen.values())
+    pairs = _pairs().in_bulk(chosen.values())
     shown = [
         _Shown(pairs[pair_id], note_path, key[0], accepted.get(key))
         for key, pair_id in sorted(chosen.items())
@@ -142,11 +144,11 @@ def _of_note(
     return shown, [row for key, row in sorted(accepted.items()) if key not in chosen]
 
 
-def _pairs(pair_ids: Any) -> dict[int, ReviewPair]:
+def _pairs() -> QuerySet[ReviewPair]:
     rows = ReviewPair.objects.select_related(
         "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot", "review_text"
     )
-    return rows.defer(*_TEXTS).in_bulk(pair_ids)
+    return rows.defer(*_TEXTS)
 
 
 def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoReview:

@@ -3,16 +3,137 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 
 from review.domain.paths import near_matches
-from review.errors import InputRejected
-from review.runners.spec import Access, Dialect, Reading, RunnerSpec
+from review.errors import InputRejected, UsageRefused
 from review.settings.config import Config
-from review.settings.file import ApiKind, ConfigRefused, RunnerOutput, RunnerSettings
+from review.settings.file import PLACEHOLDERS, ApiKind, ConfigRefused, RunnerOutput, RunnerSettings
+
+_UNDECLARED = RunnerSettings(name="")
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+
+
+class RunnerCannot(UsageRefused):
+    """The runner has no place for a model or an effort, or cannot edit files."""
+
+
+class Access(StrEnum):
+    """Access of a worker to files; never beyond its scratch folder."""
+
+    READ = "read"
+    WRITE = "write"
+    EDIT = "edit"
+
+
+class Dialect(StrEnum):
+    """Format in which a CLI reports its run; each has an adapter."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    GEMINI = "gemini"
+    LLM = "llm"
+    TEXT = "text"
+    JSON = "json"
+    JSON_LINES = "jsonl"
+    IN_PROCESS = "in-process"
+    API = "api"
+
+
+@dataclass(frozen=True)
+class RunnerSpec:
+    """Command line of one reviewer.
+
+    The arguments are `command`, those of the access, of the model and of the effort where they are
+    known, then `options` and `closing`. `{model}`, `{effort}`, `{scratch}`, `{output_file}`,
+    `{last_message}` and `{prompt_file}` are filled in; the prompt itself has no place in them.
+
+    :param writes_file: the review is expected in the file that the prompt names; else it is the
+        CLI's final answer, and the worker may only read.
+    :param settings: its declaration in `kb/review.toml`; a model API is called by it alone.
+    """
+
+    name: str
+    dialect: Dialect
+    command: tuple[str, ...] = ()
+    access: Mapping[Access, tuple[str, ...]] = field(default_factory=dict)
+    model_options: tuple[str, ...] = ()
+    effort_options: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    closing: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    writes_file: bool = False
+    settings: RunnerSettings = _UNDECLARED
+
+    @property
+    def in_process(self) -> bool:
+        """True for the embedded reviewer, which starts no process."""
+        return self.dialect is Dialect.IN_PROCESS
+
+    @property
+    def api(self) -> RunnerSettings | None:
+        return None if self.settings.kind is None else self.settings
+
+    @property
+    def review_access(self) -> Access:
+        return Access.WRITE if self.writes_file else Access.READ
+
+    def mentions(self, word: str) -> bool:
+        """Return whether the command has `{word}`; without `{prompt_file}` it reads stdin."""
+        return any(
+            f"{{{word}}}" in item
+            for item in (*self._always, *self.model_options, *self.effort_options)
+        )
+
+    def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
+        """Refuse options that this runner does not support, before anything is claimed or started.
+
+        :raises RunnerCannot: it has no place for a model or effort, or needs one, or cannot edit.
+        """
+        for word, value in (("model", model), ("effort", effort)):
+            self._check_word(word, value)
+        if access not in self.access:
+            raise RunnerCannot(f"runner {self.name!r} cannot {access} files")
+
+    def call(
+        self, access: Access, values: Mapping[str, str]
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The arguments and the environment; `values` by the names of the placeholders."""
+
+        def fill(template: str) -> str:
+            return _PLACEHOLDER.sub(lambda match: values.get(match[1], ""), template)
+
+        model = self.model_options if "model" in values else ()
+        effort = self.effort_options if "effort" in values else ()
+        begin = (*self.command, *self.access[access], *model, *effort)
+        arguments = tuple(map(fill, (*begin, *self.options, *self.closing)))
+        return arguments, {name: fill(value) for name, value in self.environment.items()}
+
+    @property
+    def _always(self) -> tuple[str, ...]:
+        return (*self.command, *self.options, *self.closing, *self.environment.values())
+
+    def _check_word(self, word: str, value: str | None) -> None:
+        option = f"--runner-{word}"
+        if value is None:
+            if any(f"{{{word}}}" in item for item in self._always):
+                raise RunnerCannot(
+                    f"runner {self.name!r} needs the name of a {word}",
+                    hint=f"add {option} {word[0].upper()}",
+                )
+        elif not value.strip() or value.startswith("-") or not value.isprintable():
+            raise RunnerCannot(f"runner {self.name!r} cannot be told the {word} {value!r}")
+        elif not self.mentions(word):
+            raise RunnerCannot(
+                f"runner {self.name!r} takes no {word}: its command has no {{{word}}}",
+                hint=f"leave {option} out, or give the command a {{{word}}} in kb/review.toml",
+            )
+
 
 RULES_RUNNER = "rules"
 _DIALECTS = {
@@ -95,8 +216,7 @@ def runner_names(config: Config) -> tuple[str, ...]:
 def find_runner(name: str, *, config: Config) -> RunnerSpec:
     """The runner of this name.
 
-    :raises UnknownRunner: there is none; near names are given.
-    :raises ConfigRefused: its declaration in `kb/review.toml` makes no runner.
+    :raises UnknownRunner, ConfigRefused: there is none, or its declaration makes none.
     """
     declared = config.runners.get(name)
     if declared is not None:
@@ -117,8 +237,6 @@ def installed_runner(
     """The runner with the full path of its program, found as a shell would.
 
     A program with a slash in its name is relative to the root of the repository.
-
-    :raises RunnerNotInstalled: it is not there.
     """
     if spec.in_process or spec.api is not None:
         return spec
@@ -151,7 +269,7 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
         closing=() if command else base.closing,
         environment={**base.environment, **settings.environment},
         writes_file=settings.output is RunnerOutput.FILE,
-        model=settings.model,
+        settings=settings,
     )
 
 
@@ -184,8 +302,7 @@ def _base_of_command(settings: RunnerSettings) -> RunnerSpec:
     if not reads_json and (settings.fields or settings.where or settings.join):
         raise _refused(settings, "fields", f"output {output.value!r} has none")
     access = [Access.READ, Access.WRITE, *([Access.EDIT] if settings.edits else [])]
-    reading = Reading(settings.fields, settings.where, settings.join)
-    return RunnerSpec(settings.name, dialect, access=dict.fromkeys(access, ()), reading=reading)
+    return RunnerSpec(settings.name, dialect, access=dict.fromkeys(access, ()))
 
 
 def _from_kind(settings: RunnerSettings) -> RunnerSpec:
@@ -202,8 +319,7 @@ def _from_kind(settings: RunnerSettings) -> RunnerSpec:
         # Says that a model is needed and that an effort can be given.
         options=("{model}",),
         effort_options=("{effort}",),
-        model=settings.model,
-        api=settings,
+        settings=settings,
     )
 
 

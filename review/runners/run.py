@@ -19,16 +19,17 @@ import msgspec
 from review.private_files import make_private, replace_file
 from review.runners.cli.readers import Run
 from review.runners.outcome import RunnerFailure, RunnerOutcome
-from review.runners.process.environment import is_mark, new_mark, worker_environment
 from review.runners.process.run import (
     ProcessRequest,
     ProcessResult,
     ProgramNotStarted,
+    is_mark,
+    new_mark,
     run_process,
+    worker_environment,
 )
 from review.runners.process.table import kill_orphans
-from review.runners.registry import find_runner
-from review.runners.spec import Access, RunnerSpec
+from review.runners.registry import Access, RunnerSpec, find_runner
 from review.runners.verify import verify_run
 from review.settings.config import Config
 from review.vocabulary import FailureCode
@@ -49,7 +50,6 @@ class RunRecord:
     :param mark: what all its processes carry in their environment.
     :param output: where the review is expected, relative to the scratch folder.
     :param since_ns: a file that is older is not this run's work; by the disk's clock.
-    :param timeout: seconds.
     :param result: None while nobody has seen it end.
     """
 
@@ -69,12 +69,11 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run of one worker.
+    """One run of one worker, for at most `timeout` seconds.
 
     :param scratch: its working directory: outside the knowledge base, and its own.
     :param files: the folder that keeps stdout, stderr and the record of the run; made if missing.
     :param output: the file that the prompt names, relative to the scratch folder.
-    :param timeout: seconds.
     :param reading: files to lay out in the scratch folder, by their relative paths.
     :param edits: the worker edits `output`, one of these files, instead of reviewing.
     """
@@ -96,7 +95,6 @@ class RunRequest:
 def run_cli(request: RunRequest, *, stop: threading.Event) -> RunnerOutcome:
     """Let a worker review or edit; whatever it does, there is an outcome, and nothing of it runs.
 
-    :param stop: when set, the worker is ended.
     :raises RunnerCannot: the runner cannot be told this model or effort, or cannot edit files.
     """
     access = Access.EDIT if request.edits else request.spec.review_access

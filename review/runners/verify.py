@@ -22,7 +22,7 @@ from review.runners.cli.error_texts import (
 )
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account, RunnerFailure, RunnerOutcome
-from review.runners.spec import Access, Dialect
+from review.runners.registry import Access, Dialect
 from review.vocabulary import FailureCode
 
 _PROSE = (Dialect.TEXT, Dialect.LLM)

@@ -26,11 +26,9 @@ _WORTH_ANOTHER_JOB = (FailureCode.INTERRUPTED, FailureCode.RATE_LIMITED)
 
 @dataclass
 class Elsewhere:
-    """Sends jobs away; the store shows when they start and end.
+    """Sends jobs away, by their ids; the store shows when they start and end.
 
     When `worker.stop` is set, jobs that no worker has claimed fail, and the others are stopped.
-
-    :param send: sends the id of a job.
     """
 
     worker: Worker
@@ -39,10 +37,7 @@ class Elsewhere:
     _recalled_at: float | None = None
 
     def start(self, job: int | TakenJob) -> None:
-        """Send a job.
-
-        :raises TryAgain: the first job cannot be sent.
-        """
+        """Send a job; TryAgain is raised where it is the first, and cannot be sent."""
         job_id = job if isinstance(job, int) else job.job.pk
         try:
             self.send(job_id)

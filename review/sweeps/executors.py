@@ -21,10 +21,10 @@ from review.models import Provenance, ReviewJob, ReviewPair
 from review.runners.api.provider import ApiProvider, ModelCall
 from review.runners.api.run import run_api
 from review.runners.outcome import RunnerOutcome
+from review.runners.registry import RunnerSpec
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.values import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_cli, scratch_folder
-from review.runners.spec import RunnerSpec
 from review.settings.config import RULES_PARTITION, Config
 
 
@@ -38,11 +38,7 @@ Execution = Callable[[threading.Event], RunnerOutcome]
 
 @dataclass(frozen=True)
 class Executor:
-    """Makes the jobs of one runner ready.
-
-    :param timeout: of each run.
-    :param provider: of a model API, which is called instead of a command.
-    """
+    """Makes the jobs of one runner ready; a model API has a provider instead of a command."""
 
     spec: RunnerSpec
     provenance: Provenance

@@ -33,9 +33,8 @@ _OUTDATED = "a text of it has changed since it was queued"
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """A request for a sweep: the pairs to review, their grouping, and the limits.
+    """The pairs to review, for the partition of the selection, their grouping, and the limits.
 
-    :param selection: names its model partition.
     :param batch_size: pairs in a job of grouping `gate`; None is the default.
     """
 

@@ -21,7 +21,6 @@ from review.vocabulary import Decision, JobStatus, PairStatus
 NOT_STARTED, TAKEN, IN_PART, SENT = "not-started", "taken", "in-part", "sent"
 GIVEN_UP = "too-many-attempts"
 CANNOT_JUDGE = "rule-cannot-judge"
-STARTED = "job-started"
 _JOB_WORDS = ("completed", "failed", "left-queued", "refused", TAKEN, NOT_STARTED)
 _PAIR_WORDS = (*(word.value for word in Decision), "missing", "not-accepted")
 _SHOWN_IDS = 20
@@ -87,7 +86,7 @@ JobUpdate = SweepEvent | JobSent | JobOutcome
 def started(job: ReviewJob) -> SweepEvent:
     """A job was claimed and is about to run."""
     fields = {"review_job_id": job.pk, "lens": job.lens, "pair_count": job.pair_count}
-    return SweepEvent(STARTED, fields)
+    return SweepEvent("job-started", fields)
 
 
 def event_of(update: JobUpdate) -> SweepEvent:

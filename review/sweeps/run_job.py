@@ -22,7 +22,7 @@ from review.recovery.fail import close_job, closed_job, fail_job
 from review.recovery.recover import collect_output
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
-from review.runners.process.table import Processes, ProcessTable
+from review.runners.process.table import Processes
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
 from review.sweeps.beats import Beats
@@ -107,7 +107,7 @@ class Worker:
     clock: Callable[[], datetime]
     stop: threading.Event
     hands_on: bool = False
-    processes: Processes = field(default_factory=ProcessTable)
+    processes: Processes = field(default_factory=Processes)
     beats: Beats = field(default_factory=Beats)
 
     def give_up(self, job_id: int, why: str, *, leaving: JobStatus) -> bool:

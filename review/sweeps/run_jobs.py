@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -26,6 +26,7 @@ from review.models import ReviewJob
 from review.settings.config import Config
 from review.store.errors import translate_db_errors
 from review.store.retry import retry_while_busy
+from review.sweeps.elsewhere import Elsewhere
 from review.sweeps.executors import CannotRun
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of
 from review.sweeps.run_job import TakenJob, Worker, run_job, take_job
@@ -40,26 +41,13 @@ _ORPHAN_LOOKS_A_LEASE = 8
 Dispatch = Callable[..., None]
 
 
-class Crew(Protocol):
-    """Those that run jobs."""
-
-    def start(self, job: int | TakenJob) -> None:
-        """Let a job be run."""
-
-    def updates(self, timeout: float | None) -> Iterable[JobUpdate]:
-        """What happened since: wait for it, at most `timeout` seconds."""
-
-    def close(self) -> None:
-        """Wait for those that run."""
-
-
 def drive(
     next_job: Callable[[], int | TakenJob | None],
     worker: Worker,
     *,
     may_start: Callable[[int], bool],
     on_update: Callable[[JobUpdate], None],
-    crew: Crew | None = None,
+    crew: Elsewhere | None = None,
     poll: float | None = None,
 ) -> None:
     """Run jobs, up to `worker.slots` at once, until none is left and none is under way.
@@ -69,10 +57,10 @@ def drive(
     :param next_job: returns None when there is none now; it is called again when a job has ended.
     :param may_start: called before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
-    :param crew: runs the jobs; threads of this process by default.
+    :param crew: runs the jobs; None: threads of this process.
     :param poll: seconds until `next_job` is called in any case, as long as another job may start.
     """
-    crew = crew or _Threads(worker)
+    runs: Elsewhere | _Threads = crew or _Threads(worker)
     under_way = 0
     try:
         while True:
@@ -81,17 +69,17 @@ def drive(
                 if job is None:
                     break
                 under_way += 1
-                crew.start(job)
+                runs.start(job)
             if not under_way and (poll is None or not may_start(0)):
                 break
-            for update in crew.updates(poll):
+            for update in runs.updates(poll):
                 under_way -= isinstance(update, JobOutcome)
                 on_update(update)
     except BaseException:
         worker.stop.set()
         raise
     finally:
-        crew.close()
+        runs.close()
 
 
 class _Threads:
@@ -106,7 +94,7 @@ class _Threads:
         if self._worker.in_process:
             self._run(job)
         else:
-            self._pool.submit(self._run_in_thread, job)
+            self._pool.submit(self._run, job)
 
     def updates(self, timeout: float | None) -> Iterable[JobUpdate]:
         try:
@@ -130,13 +118,9 @@ class _Threads:
             outcome = RefusedJob(job if isinstance(job, int) else job.job.pk, refused)
         except Exception as error:  # noqa: BLE001  # a worker must answer, or `drive` waits for ever
             outcome = error
-        self._updates.put(outcome)
-
-    def _run_in_thread(self, job: int | TakenJob) -> None:
-        try:
-            self._run(job)
-        finally:
+        if not self._worker.in_process:
             connection.close()
+        self._updates.put(outcome)
 
 
 @dataclass
@@ -180,7 +164,6 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
 
     :param model: the model that will run them; says the partition when no job is named.
     :raises UsageRefused: they are for several partitions, and a runner runs for one.
-    :raises UnknownJob: none of the named jobs is there.
     """
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)

@@ -53,13 +53,9 @@ def sweep(
     on_event: OnEvent,
     dispatch: Dispatch = drive,
 ) -> SweepJson:
-    """Review what is stale, within the limits.
+    """Review what is stale, within the limits; `dispatch` runs the jobs, or sends them away.
 
     Jobs of parents that are gone are closed first, with what their runs had left on this host.
-
-    :param dispatch: runs the jobs, or sends them away.
-
-    :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
     """
     began = worker.clock()
     partition, limits = request.model_partition, request.limits
@@ -88,10 +84,7 @@ def sweep(
 
 
 def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> SweepJson:
-    """The answer of a dry run.
-
-    :raises UsageRefused, UnknownGate, NoSuchNote: the selection makes no sense.
-    """
+    """The answer of a dry run."""
     began, tally = worker.clock(), Tally()
     targets = _select(corpus, request, tally)
     created = create_wanted(targets, request, worker=worker, tally=tally)

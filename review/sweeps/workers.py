@@ -23,9 +23,8 @@ from review.jobs.provenance import (
 from review.knowledge_base.resolver import Linker
 from review.models import Provenance
 from review.runners.api.run import open_provider
-from review.runners.process.table import ProcessTable
-from review.runners.registry import find_runner, installed_runner
-from review.runners.spec import Access, RunnerSpec
+from review.runners.process.table import Processes
+from review.runners.registry import Access, RunnerSpec, find_runner, installed_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.beats import Beats
 from review.sweeps.executors import Executor
@@ -42,10 +41,8 @@ class WorkerRequest:
 
     :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
     :param timeout: of each run.
-    :param slots: how many jobs at once.
     :param actor: the name on its claims; empty: that of a sweep in this process.
     :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
-    :param hands_on: as `Worker` has it.
     """
 
     runner: str
@@ -70,9 +67,7 @@ class ResolvedRunner:
 def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
     """Check that the runner exists and can review for the partition; nothing is started.
 
-    :raises UnknownRunner, ConfigRefused: no runner has this name, or its declaration is invalid.
-    :raises RunnerCannot, NoSuchEffort: it does not support this model or effort, or needs one.
-    :raises PartitionMismatch: it would run a model of another partition.
+    :raises UnknownRunner, ConfigRefused, RunnerCannot, NoSuchEffort, PartitionMismatch: it cannot.
     :raises UsageRefused: the partition has several models and none is named.
     """
     spec = find_runner(request.runner, config=config)
@@ -88,10 +83,7 @@ def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
 
 
 def resolve_editor(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
-    """A runner that may edit a note in a folder of its own.
-
-    :raises UnknownRunner, ConfigRefused, RunnerCannot, RunnerNotInstalled: as their names say.
-    """
+    """A runner that may edit a note in a folder of its own."""
     spec = find_runner(request.runner, config=config)
     provenance = Provenance(spec.name, request.model, request.effort)
     if request.typed:
@@ -110,11 +102,9 @@ def build_worker(
     stop: threading.Event,
     dry_run: bool = False,
 ) -> Worker:
-    """A worker for the partition; raises as `resolve_runner` does.
+    """A worker for the partition; raises as `resolve_runner` and `open_provider` do.
 
     :param dry_run: it runs nothing, so its program need not be there.
-    :raises RunnerNotInstalled: the runner's program or package is not on this machine.
-    :raises KeyNotSet: the environment has no key for the runner's API.
     """
     resolved = resolve_runner(request, config=config)
     spec, provider = resolved.spec, None
@@ -126,7 +116,7 @@ def build_worker(
         spec, resolved.provenance, request.timeout, linker=linker, config=config, provider=provider
     )
     in_process = spec.in_process
-    parent = ProcessTable().me()
+    parent = Processes().me()
     return Worker(
         prepare=executor.prepare,
         in_process=in_process,
@@ -181,8 +171,9 @@ def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) ->
         # The part after the last @ can belong to the name: claude-opus-4@20250514.
         names_effort = name and effort_part(build_model_partition(f"x{EFFORT_SEPARATOR}{effort}"))
         return name if names_effort else typed
-    if spec.model and _makes(spec.model, partition, config):
-        return spec.model
+    declared_model = spec.settings.model
+    if declared_model and _makes(declared_model, partition, config):
+        return declared_model
     declared = config.partitions.get(partition)
     aliases = () if declared is None else declared.aliases
     spellings = [name for name in aliases if build_model_partition(name) == partition]

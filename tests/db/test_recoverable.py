@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.models import ReviewJob
-from review.recovery.recoverable import list_recoverable
+from review.recovery.recover import list_recoverable
 from tests.builders import make_config, make_output
 from tests.helpers.reviewed import UNDECIDED, ingest, review_pairs
 from tests.helpers.running import (

@@ -44,15 +44,10 @@ def events(prompt: str) -> list[dict[str, object]]:
     review = message(blocks(prompt))
     reconnecting = {"type": "error", "message": "Reconnecting... 1/5 (stream disconnected)"}
     failed = {"type": "turn.failed", "error": {"message": "model refused to continue"}}
-    older = {
-        "type": "item.completed",
-        "item": {"item_type": "assistant_message", "text": blocks(prompt)},
-    }
     return {
         "ok": [STARTED, WARNED, TURN, review, COMPLETED],
         "progress-talk": [STARTED, TURN, message('{"decision": "placeholder"}'), review, COMPLETED],
         "reconnected": [STARTED, TURN, reconnecting, review, COMPLETED],
-        "older-build": [{"type": "session.created", "session_id": "01a2-thread"}, TURN, older, COMPLETED],
         "two-turns": [STARTED, TURN, {"type": "turn.completed", "usage": {"input_tokens": 1}}, TURN, review, COMPLETED],
         "empty": [STARTED, TURN, message(""), COMPLETED],
         "no-message": [STARTED, TURN, COMPLETED],

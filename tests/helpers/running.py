@@ -11,7 +11,8 @@ from typing import Any
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
 from review.recovery.documents import RecoveryJson
-from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
+from review.recovery.recover import Recovery, RecoveryAction
+from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
 
@@ -22,7 +23,7 @@ LATER = NOW + 5 * HOURS
 
 
 @dataclass(frozen=True)
-class FakeProcesses:
+class FakeProcesses(Processes):
     """The processes of a host; only those in `alive` are there."""
 
     alive: Collection[int] = ()
@@ -74,15 +75,12 @@ def recover_jobs(
         "actor": "human:ana",
         "older_than": 2 * HOURS,
         "job_ids": job_ids,
+        "corpus": Corpus(make_config(root)),
+        "config": make_config(root),
+        "processes": processes,
+        "now": now,
     }
-    request = RecoveryRequest(action=RecoveryAction(action), **fields | overrides)
-    result = recover(
-        request,
-        corpus=Corpus(make_config(root)),
-        config=make_config(root),
-        processes=processes,
-        now=now,
-    )
+    result = Recovery(action=RecoveryAction(action), **fields | overrides).recover()
     return result.answer
 
 

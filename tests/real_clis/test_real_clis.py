@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from review.runners.outcome import RunnerOutcome
-from review.runners.registry import BUILT_IN
+from review.runners.registry import BUILT_IN, Access, RunnerSpec
 from review.runners.run import RunRequest, run_cli
-from review.runners.spec import Access, RunnerSpec
 from review.vocabulary import FailureCode
 from tests.helpers.commands import REPOSITORY
 from tests.helpers.fake_runners import OUTPUT, TOKEN, prompt

@@ -18,7 +18,7 @@ from review.protocol.telemetry import (
     masked,
 )
 from review.runners.cli.error_texts import clean
-from review.runners.process.environment import worker_environment
+from review.runners.process.run import worker_environment
 from tests.builders import make_jobs, make_output, make_root
 from tests.helpers.commands import run
 from tests.helpers.forked import run_forked

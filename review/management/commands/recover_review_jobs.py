@@ -12,12 +12,11 @@ from review import store
 from review.errors import ExitCode
 from review.jobs.board import require_job
 from review.management.kit.arguments import ACTOR, LISTING, option
-from review.management.kit.command import ReviewCommand, request_of
+from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import part_of, tail_lines
 from review.recovery.documents import RecoveryJson, RecoveryListJson
-from review.recovery.recover import RecoveryRequest, recover
-from review.recovery.recoverable import list_recoverable
-from review.runners.process.table import ProcessTable
+from review.recovery.recover import Recovery, RecoveryAction, list_recoverable
+from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 
 LIST = "list"
@@ -57,13 +56,18 @@ class Command(ReviewCommand):
         if options["action"] == LIST:
             self._list(options)
             return
-        result = recover(
-            request_of(RecoveryRequest, options),
+        result = Recovery(
+            RecoveryAction(options["action"]),
+            options["actor"],
+            options["older_than"],
             corpus=self.corpus,
             config=self.config,
-            processes=ProcessTable(),
+            processes=Processes(),
             now=self.now,
-        )
+            job_ids=tuple(options["job_ids"]),
+            reason=options["reason"] or "",
+            dry_run=options["dry_run"],
+        ).recover()
         if len(options["job_ids"]) == 1 and result.errors:
             raise result.errors[0]
         answer = result.answer
@@ -76,7 +80,7 @@ class Command(ReviewCommand):
             require_job(job_id)
         found = list_recoverable(
             older_than=options["older_than"],
-            processes=ProcessTable(),
+            processes=Processes(),
             config=self.config,
             now=self.now,
             job_ids=options["job_ids"],

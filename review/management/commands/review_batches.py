@@ -15,7 +15,7 @@ from review.batches.documents import BatchJson
 from review.errors import ExitCode
 from review.management.kit.arguments import ACTOR, one_of
 from review.management.kit.command import ReviewCommand
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 
 
@@ -46,7 +46,7 @@ class Command(ReviewCommand):
             actor=options["actor"],
             config=self.config,
             clock=timezone.now,
-            processes=ProcessTable(),
+            processes=Processes(),
             batch_ids=options["batch_ids"],
         )
         act = collector.collect if options["collect"] else collector.list

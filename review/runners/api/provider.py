@@ -135,9 +135,8 @@ class ApiProvider(ABC):
         return bool(named - was_without)
 
     def send(self, body: Mapping[str, Any], *, timeout: float) -> Mapping[str, Any]:
-        """Ask once.
+        """Ask once, for `timeout` seconds.
 
-        :param timeout: seconds.
         :raises ProviderFailed: there is no answer.
         """
         with self._translated():

@@ -44,8 +44,7 @@ def open_provider(
 ) -> ApiProvider:
     """The provider of a runner that has a kind; nothing is sent.
 
-    :raises RunnerNotInstalled: the provider's SDK is not installed.
-    :raises KeyNotSet: the key's variable is not set.
+    :raises RunnerNotInstalled, KeyNotSet: its SDK or its key is not there.
     """
     kind = settings.kind or ApiKind.OPENAI
     default, provider = _PROVIDERS[kind]
@@ -72,11 +71,9 @@ def run_api(
     timeout: float,
     stop: threading.Event,
 ) -> RunnerOutcome:
-    """Have a model review a job; whatever happens, there is an outcome.
+    """Have a model review a job within `timeout` seconds; whatever happens, there is an outcome.
 
     The call runs in a thread of its own, since nothing else can end the wait for an answer.
-
-    :param timeout: seconds.
     """
     began = time.monotonic()
     until = began + timeout

@@ -100,10 +100,7 @@ _ADVICE = (
 
 
 def failure_of(message: str, *, status: int | None = None, fallback: str = "") -> RunnerFailure:
-    """Return the failure for a CLI's message, and for the service's HTTP status if known.
-
-    :param fallback: what to say when the message is blank.
-    """
+    """Return the failure for a CLI's message, and for the service's HTTP status if known."""
     raw = unwrap(message)
     if tells_of_the_limit(raw):
         return stopped_at_limit(clean(raw, limit=MAX_REASON // 2))

@@ -28,7 +28,7 @@ from review.runners.cli.json_output import (
 )
 from review.runners.outcome import Account, RunnerFailure
 from review.runners.process.run import ProcessResult
-from review.runners.spec import Access, Dialect, RunnerSpec
+from review.runners.registry import Access, Dialect, RunnerSpec
 
 _Object = Mapping[str, Any]
 _SESSION: Places = {"session_id": (text, "session_id")}
@@ -46,7 +46,7 @@ _CLAUDE_TOKENS: Places = {
 }
 _CLAUDE_WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _CODEX_ENDINGS = ("turn.completed", "turn.failed")
-_CODEX_SESSION: Places = {"session_id": (text, "thread_id", "session_id")}
+_CODEX_SESSION: Places = {"session_id": (text, "thread_id")}
 _CODEX_TOKENS: Places = {
     "input_tokens": (count, "input_tokens"),
     "output_tokens": (count, "output_tokens"),
@@ -85,12 +85,11 @@ _DECLARED = {
 
 @dataclass(frozen=True)
 class Run:
-    """A run that has ended, and all that its CLI left behind.
+    """A run that has ended or ran out of its `timeout` seconds, and all that its CLI left behind.
 
     :param file: the review file that the prompt asks for, when it was written during the run.
     :param last_message: what the CLI itself wrote to `{last_message}`.
     :param result: None when nobody saw it end.
-    :param timeout: seconds that it had.
     """
 
     spec: RunnerSpec
@@ -158,7 +157,7 @@ def read_codex(run: Run) -> Account:
     # Where the stream was cut, what was said last may be talk.
     reviews = [] if endings else [message for message in messages if _REVIEW in message]
     said = next(reversed(reviews or messages), None)
-    begins = [e for e in events if e["type"] in ("thread.started", "session.created")]
+    begins = [e for e in events if e["type"] == "thread.started"]
     # The usage of a thread is counted on from turn to turn: the last one is the sum.
     used = _last(endings, lambda event: "usage" in event).get("usage")
     return Account(
@@ -175,9 +174,7 @@ def read_codex(run: Run) -> Account:
 
 def _codex_message(event: _Object) -> str | None:
     item = table(event.get("item"))
-    # Builds of 2025 spelled the key `item_type`, and the kind `assistant_message`.
-    kind = item.get("type") or item.get("item_type")
-    if event["type"] != "item.completed" or kind not in ("agent_message", "assistant_message"):
+    if (event["type"], item.get("type")) != ("item.completed", "agent_message"):
         return None
     message = item.get("text")
     return message if isinstance(message, str) else None
@@ -200,7 +197,7 @@ def _codex_notices(events: Sequence[_Object]) -> Iterator[str]:
     """Errors that Codex went on from: it reconnects, or its event stream lags."""
     for event in events:
         item = table(event.get("item"))
-        place = item if "error" in (item.get("type"), item.get("item_type")) else event
+        place = item if item.get("type") == "error" else event
         if place is item or event["type"] == "error":
             yield text(place.get("message")) or text(place.get("text")) or ""
 
@@ -265,19 +262,19 @@ def read_llm(run: Run) -> Account:
 
 def read_fields(run: Run) -> Account:
     """The declared fields of JSON objects; the last of a field counts, or the joined answers."""
-    objects, reading = objects_in(run.stdout), run.spec.reading
-    fields = reading.fields
+    objects, settings = objects_in(run.stdout), run.spec.settings
+    fields: Mapping[str, str] = settings.fields
     answers = []
     for item in objects:
         answer = look(item, fields["answer"])
-        of_it = (_is(look(item, path), value) for path, value in reading.where.items())
+        of_it = (_is(look(item, path), value) for path, value in settings.where.items())
         if isinstance(answer, str) and all(of_it):
             answers.append(answer)
     places = {name: (read, fields[name]) for name, read in _DECLARED.items() if name in fields}
     told = gather(reversed(objects), places)
     error = _last(objects, lambda item: look(item, fields.get("error", "")) is not None)
     return Account(
-        answer=encoded("".join(answers if reading.join else answers[-1:])) if answers else None,
+        answer=encoded("".join(answers if settings.join else answers[-1:])) if answers else None,
         failure=_declared_failure(look(error, fields.get("error", ""))),
         models=(told.pop("model"),) if "model" in told else (),
         telemetry=told,

@@ -1,8 +1,13 @@
-"""The one place that starts processes: runs a program to its end, or ends it and all it started."""
+"""The one place that starts processes: runs a program to its end, or ends it and all it started.
+
+A worker gets the operator's environment, less what belongs to a harness around us, or to us.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import signal
 import subprocess
 import threading
@@ -27,14 +32,12 @@ class ProgramNotStarted(ReviewError):
 
 @dataclass(frozen=True)
 class ProcessRequest:
-    """One program to run.
+    """One program to run, for at most `timeout` seconds.
 
     :param stdin_path: what it reads; None: nothing, at once at its end.
     :param stdout_path: written byte for byte by the program itself, after what is there.
-    :param timeout: seconds.
     :param max_bytes: what stdout and stderr each keep; more is cut off at the end.
-    :param mark: a variable of the environment, `NAME=value`, that is this run's alone: by it all
-        that the program starts is found.
+    :param mark: a variable, `NAME=value`, of this run alone: by it all that it starts is found.
     """
 
     argv: tuple[str, ...]
@@ -50,10 +53,9 @@ class ProcessRequest:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """Result of a program that ended.
+    """Result of a program that ended after `duration` seconds.
 
     :param exit_code: negative: the number of the signal that ended it; None: not known.
-    :param duration: seconds.
     """
 
     exit_code: int | None
@@ -159,3 +161,53 @@ def _start(request: ProcessRequest, *, out: int, err: int) -> subprocess.Popen[b
 def _signal_group(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
+
+
+_MARK = "COMMONPLACE_RUN"
+# Set by a harness for what it starts: a CLI that finds them believes that it runs inside another.
+_HARNESS = frozenset(
+    {
+        "CLAUDECODE", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE", "CLAUDE_PID", "CLAUDE_PLUGIN_ROOT",
+        "CLAUDE_EFFORT", "AI_AGENT", "CODEX_CI", "CODEX_MANAGED_BY_NPM", "CODEX_MANAGED_BY_BUN",
+        "CODEX_THREAD_ID", "GEMINI_CLI", "CURSOR_AGENT", "CURSOR_TRACE_ID", "OPENCODE", "AGENT",
+    }
+)  # fmt: skip
+_HARNESS_PREFIXES = ("CLAUDE_CODE_", "CODEX_SANDBOX", "GEMINI_CLI_IDE_", "OPENCODE_")
+# How a person is known to the service, or which service it is: no harness's own.
+_KEPT = frozenset(
+    f"CLAUDE_CODE_{name}"
+    for name in (
+        "API_KEY_HELPER_TTL_MS", "CLIENT_CERT", "CLIENT_KEY", "CLIENT_KEY_PASSPHRASE",
+        "OAUTH_TOKEN", "USE_BEDROCK", "USE_FOUNDRY", "USE_VERTEX", "SKIP_BEDROCK_AUTH",
+        "SKIP_FOUNDRY_AUTH", "SKIP_VERTEX_AUTH", "MAX_OUTPUT_TOKENS", "MAX_RETRIES",
+        "PROXY_RESOLVES_HOSTS", "CERT_STORE",
+    )
+)  # fmt: skip
+# Our own: the store's address and how its server is entered, the pages' secret key.
+_OURS_PREFIXES = ("COMMONPLACE_", "DJANGO_", "REVIEW_SWEEP_", "PG")
+# What ties git to a hook's repository.
+_GIT = frozenset(
+    {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"}
+)
+
+
+def worker_environment(environ: Mapping[str, str], *, extra: Mapping[str, str]) -> dict[str, str]:
+    """`environ` without the variables that are not a worker's business, then `extra`."""
+    kept = {name: value for name, value in environ.items() if _belongs_to_worker(name)}
+    return {**kept, **extra}
+
+
+def new_mark() -> str:
+    """A variable, `NAME=value`, by which the processes of one run are found."""
+    return f"{_MARK}={secrets.token_hex(16)}"
+
+
+def is_mark(text: object) -> bool:
+    """Return whether `text` is such a variable: processes that carry it may be killed."""
+    return isinstance(text, str) and re.fullmatch(rf"{_MARK}=[0-9a-f]{{32}}", text) is not None
+
+
+def _belongs_to_worker(name: str) -> bool:
+    is_ours = name in _GIT or name.startswith(_OURS_PREFIXES)
+    is_harness = name in _HARNESS or name.startswith(_HARNESS_PREFIXES)
+    return name in _KEPT or not (is_ours or is_harness)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 import psutil
 
@@ -20,21 +19,11 @@ _TOLERANCE = timedelta(minutes=1)
 _PAUSE = 0.01
 
 
-class Processes(Protocol):
-    @property
-    def host(self) -> str:
-        """The host's name."""
-
-    def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
-        """Return whether the process with this number and start time is still there."""
-
-
-class ProcessTable:
+class Processes:
     """The processes of this host."""
 
-    @property
-    def host(self) -> str:
-        return socket.gethostname()
+    def __init__(self) -> None:
+        self.host = socket.gethostname()
 
     def me(self) -> Parent:
         return Parent(self.host, os.getpid(), _started_at(psutil.Process()))

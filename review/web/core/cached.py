@@ -22,10 +22,10 @@ from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends
 from review.recovery.documents import RecoveryListJson
-from review.recovery.recoverable import list_recoverable
+from review.recovery.recover import list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.settings.config import Config
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ def recoverable() -> Answer[RecoveryListJson]:
         "recoverable",
         lambda _corpus, config: list_recoverable(
             older_than=config.abandoned_after,
-            processes=ProcessTable(),
+            processes=Processes(),
             config=config,
             now=timezone.now(),
         ),

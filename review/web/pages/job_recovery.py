@@ -20,8 +20,8 @@ from review.jobs.output_states import output_states
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
 from review.recovery.documents import RecoveredJson, RecoveryJson
-from review.recovery.recover import RecoveryAction, RecoveryRequest, recover
-from review.runners.process.table import ProcessTable
+from review.recovery.recover import Recovery, RecoveryAction
+from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 from review.web.core.actions import SeeOther, actor, field, may, require_permission
 
@@ -95,18 +95,19 @@ def _recover(
     request: HttpRequest, action: RecoveryAction, ids: Sequence[int], *, dry_run: bool
 ) -> RecoveryJson:
     config = settings.current()
-    wanted = RecoveryRequest(
-        action=action,
-        actor=actor(request),
-        older_than=config.abandoned_after,
-        job_ids=tuple(ids),
-        reason=field(request, "reason", max_length=MAX_REASON),
-        dry_run=dry_run,
-    )
     with open_corpus(config) as corpus:
-        found = recover(
-            wanted, corpus=corpus, config=config, processes=ProcessTable(), now=timezone.now()
-        )
+        found = Recovery(
+            action=action,
+            actor=actor(request),
+            older_than=config.abandoned_after,
+            corpus=corpus,
+            config=config,
+            processes=Processes(),
+            now=timezone.now(),
+            job_ids=tuple(ids),
+            reason=field(request, "reason", max_length=MAX_REASON),
+            dry_run=dry_run,
+        ).recover()
     return found.answer
 
 

@@ -27,7 +27,7 @@ from review.jobs.pages_documents import JobDetailsJson, JobFileJson
 from review.models import ReviewJob
 from review.protocol.telemetry import output_tokens_by_model
 from review.recovery.documents import RecoverableJson
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from review.selection.freshness import in_flight
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
@@ -163,9 +163,7 @@ def _facets(filters: Filters, needing: Mapping[str, list[int]]) -> list[Any]:
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
     parse_filters(request, {})
-    details = read_job(
-        job_id, config=settings.current(), processes=ProcessTable(), now=timezone.now()
-    )
+    details = read_job(job_id, config=settings.current(), processes=Processes(), now=timezone.now())
     return page(
         request,
         "review/job.html",

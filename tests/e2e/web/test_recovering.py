@@ -8,7 +8,7 @@ import pytest
 from django.contrib.messages import get_messages
 
 from review.models import JobEvent, ReviewJob
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 from tests.builders import write_gate
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
 from tests.helpers.reviewed import ingest
@@ -163,7 +163,7 @@ class TestDeed:
 
     def test_a_worker_that_is_alive_is_left_alone(self, web, root):
         job_id = abandoned(root)
-        me = ProcessTable().me()
+        me = Processes().me()
         ReviewJob.objects.filter(pk=job_id).update(
             parent_host=me.host, parent_pid=os.getpid(), parent_started_at=me.started_at
         )

@@ -10,7 +10,7 @@ from review.runners import verify as proving
 from review.runners.cli.readers import Run
 from review.runners.outcome import RunnerFailure
 from review.runners.process.run import ProcessResult
-from review.runners.spec import Access, Dialect, RunnerSpec
+from review.runners.registry import Access, Dialect, RunnerSpec
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import NOTES, TOKEN, Fake
 
@@ -21,7 +21,7 @@ SUCCESSES = [
     ("claude-code", "ok"), ("claude-code", "helper-model"), ("claude-code", "usage-says-zero"),
     ("claude-code", "cut-off-at-its-end"), ("claude-code", "old-cost-name"), ("claude-code", "stream-json"), ("claude-code", "noise"),
     ("claude-file", "wrote-file"),
-    ("codex", "ok"), ("codex", "progress-talk"), ("codex", "reconnected"), ("codex", "older-build"),
+    ("codex", "ok"), ("codex", "progress-talk"), ("codex", "reconnected"),
     ("codex", "two-turns"), ("codex", "no-message"), ("codex-file", "wrote-file"),
     ("gemini", "ok"), ("gemini", "noise"), ("gemini-file", "wrote-file"),
     ("llm", "ok"), ("llm", "plain"),

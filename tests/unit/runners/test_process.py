@@ -12,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from review.runners.process.environment import new_mark
-from review.runners.process.run import ProcessRequest, ProcessResult, ProgramNotStarted, run_process
+from review.runners.process.run import (
+    ProcessRequest,
+    ProcessResult,
+    ProgramNotStarted,
+    new_mark,
+    run_process,
+)
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import TOKEN, Fake
 

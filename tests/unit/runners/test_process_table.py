@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import psutil
 import pytest
 
-from review.runners.process.table import ProcessTable
+from review.runners.process.table import Processes
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def child():
     process.communicate()
 
 
-class TestProcessTable:
+class TestProcesses:
     def test_knows_itself(self):
-        me = ProcessTable().me()
+        me = Processes().me()
 
         assert (me.host, me.pid) == (socket.gethostname(), os.getpid())
-        assert ProcessTable().is_alive(me.pid, started_at=me.started_at)
+        assert Processes().is_alive(me.pid, started_at=me.started_at)
 
     @pytest.mark.parametrize(
         ("off", "alive"),
@@ -40,20 +40,20 @@ class TestProcessTable:
     def test_compares_the_start(self, child, off, alive):
         now = datetime.now(UTC)
 
-        assert ProcessTable().is_alive(child.pid, started_at=now - off) is alive
+        assert Processes().is_alive(child.pid, started_at=now - off) is alive
 
     def test_without_a_known_start_the_number_is_enough(self, child):
-        assert ProcessTable().is_alive(child.pid, started_at=None)
+        assert Processes().is_alive(child.pid, started_at=None)
 
     def test_a_process_that_was_killed_and_not_yet_collected_is_gone(self, child):
         child.send_signal(signal.SIGKILL)
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
 
-        assert not ProcessTable().is_alive(child.pid, started_at=datetime.now(UTC))
+        assert not Processes().is_alive(child.pid, started_at=datetime.now(UTC))
 
     @pytest.mark.parametrize("pid", [2**30, 2**62])
     def test_a_number_nobody_has_is_gone(self, pid):
-        assert not ProcessTable().is_alive(pid, started_at=None)
+        assert not Processes().is_alive(pid, started_at=None)
 
     def test_in_doubt_it_is_alive(self, child, monkeypatch):
         def denied(self):
@@ -61,4 +61,4 @@ class TestProcessTable:
 
         monkeypatch.setattr(psutil.Process, "create_time", denied)
 
-        assert ProcessTable().is_alive(child.pid, started_at=datetime.now(UTC))
+        assert Processes().is_alive(child.pid, started_at=datetime.now(UTC))

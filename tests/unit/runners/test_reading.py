@@ -13,11 +13,12 @@ from review.runners.cli.error_texts import clean, error_in_answer, failure_of, s
 from review.runners.cli.json_output import count, look, money, objects_in
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account
-from review.runners.spec import Access, Dialect, Reading, RunnerSpec
+from review.runners.registry import Access, Dialect, RunnerSpec
 from review.runners.verify import holds_review
+from review.settings.file import RunnerSettings
 from review.vocabulary import FailureCode
 
-FIELDS = Reading({"answer": "a.b", "error": "e", "model": "m", "cost_usd": "c"}, {"type": "t"})
+FIELDS = {"answer": "a.b", "error": "e", "model": "m", "cost_usd": "c"}
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 KEYS = st.sampled_from(
     ["type", "subtype", "result", "is_error", "errors", "usage", "modelUsage", "item", "text", "error", "message", "response", "stats", "models", "tokens", "tools", "byName", "permission_denials", "tool_input", "a", "b", "e", "m", "c", "prompt", "candidates"]
@@ -31,7 +32,9 @@ DOCUMENTS = st.recursive(
 
 def printed(lines: bytes) -> Run:
     """A run that printed the lines to stdout, and to stderr."""
-    spec = RunnerSpec("r", Dialect.JSON, reading=FIELDS)
+    spec = RunnerSpec(
+        "r", Dialect.JSON, settings=RunnerSettings("json", fields=FIELDS, where={"type": "t"})
+    )
     return Run(spec, Access.READ, stdout=lines, stderr=lines)
 
 

@@ -8,14 +8,17 @@ import pytest
 
 from review.runners.registry import (
     BUILT_IN,
+    Access,
+    Dialect,
+    RunnerCannot,
     RunnerNotInstalled,
+    RunnerSpec,
     UnknownRunner,
     find_runner,
     installed_runner,
     runner_names,
 )
 from review.runners.run import RunRequest, run_cli
-from review.runners.spec import Access, Dialect, RunnerCannot, RunnerSpec
 from review.settings.config import Config
 from review.settings.file import ConfigRefused, read_settings
 from tests.helpers.fake_runners import Fake, fake_config, fake_path

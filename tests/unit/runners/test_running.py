@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from review.runners.registry import BUILT_IN
+from review.runners.registry import BUILT_IN, Access, Dialect, RunnerSpec
 from review.runners.run import scratch_folder
-from review.runners.spec import Access, Dialect, RunnerSpec
 from review.vocabulary import FailureCode
 from tests.helpers.fake_runners import OUTPUT, Fake, prompt
 

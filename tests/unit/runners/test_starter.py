@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from review.runners.registry import find_runner
-from review.runners.spec import Dialect
+from review.runners.registry import Dialect, find_runner
 from review.settings.file import RUNNER_FIELDS
 from tests.helpers.commands import REPOSITORY
 from tests.unit.runners.test_registry import config_of
