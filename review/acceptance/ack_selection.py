@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from typing import TypeVar
 
 import msgspec
 from django.db import transaction
@@ -27,7 +26,7 @@ from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
 from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, read_targets
-from review.knowledge_base import Corpus, DraftPair, Gate, NoteText
+from review.knowledge_base import Corpus, DraftPair
 from review.models import ReviewPair, batched
 from review.protocol.quote_location import quote_lines
 from review.selection.documents import TargetInput, TargetJson
@@ -53,9 +52,6 @@ class AckTarget(TargetInput):
     def is_change(self) -> bool:
         """True if an ack can settle it: something changed since it was accepted."""
         return bool(_CHANGES.intersection(self.reasons or [self.reason]))
-
-
-_Target = TypeVar("_Target", AckTarget, TargetJson)
 
 
 def ack_selection(
@@ -168,7 +164,7 @@ def read_ack_targets(
 
 
 def _ack_as_listed(
-    targets: Sequence[_Target],
+    targets: Sequence[AckTarget | TargetJson],
     *,
     options: AckOptions,
     answer: AcksJson,
@@ -183,28 +179,19 @@ def _ack_as_listed(
     for chunk in batched(targets, _CHUNK):
         acks: list[Ack] = []
         for target in chunk:
+            name = f"{target.note_path} {target.gate_id}"
             try:
-                note = read_note(target.note_path)
-                pair = _pair_as_listed(target, note, corpus.gate(target.gate_path))
+                pair = DraftPair(read_note(target.note_path), corpus.gate(target.gate_path))
+                if pair.note.sha256 != target.note_sha256:
+                    raise NoteEdited(f"{name}: the note was edited since it was selected")
+                if pair.gate.sha256 != target.gate_sha256:
+                    raise GateEdited(f"{name}: the gate was edited since it was selected")
             except ReviewError as error:
                 answer.refused.append(refused_json(target, error))
             else:
                 acks.append(Ack(pair, target.accepted_review_pair_id))
         with transaction.atomic():
             apply_acks(acks, answer, options=options, now=now)
-
-
-def _pair_as_listed(target: AckTarget | TargetJson, note: NoteText, gate: Gate) -> DraftPair:
-    """Return the pair with the bytes it has now.
-
-    :raises NoteEdited, GateEdited: they are not those that were listed.
-    """
-    name = f"{target.note_path} {target.gate_id}"
-    if note.sha256 != target.note_sha256:
-        raise NoteEdited(f"{name}: the note was edited since it was selected")
-    if gate.sha256 != target.gate_sha256:
-        raise GateEdited(f"{name}: the gate was edited since it was selected")
-    return DraftPair(note, gate)
 
 
 def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[RefusedKeyJson]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +25,8 @@ from review.models import (
 from review.selection.gate_names import command_to_review, named_gates, read_named_note
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
+
+_READ_AGAIN = "look at it again; nothing was written"
 
 
 class UnknownPair(InputRejected):
@@ -70,7 +72,12 @@ def override_acceptance(
     """
     note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
-    _require_texts(pairs, request)
+    for pair in pairs:
+        name = f"{pair.note.path} {pair.gate.gate_id}"
+        if request.expect_note_sha256 not in (None, pair.note.sha256):
+            raise NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
+        if request.expect_gate_sha256 not in (None, pair.gate.sha256):
+            raise GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
@@ -117,18 +124,6 @@ def set_decision(
         accepted=not superseded,
         not_accepted_because=why_not or None,
     )
-
-
-def _require_texts(pairs: Sequence[DraftPair], request: OverrideRequest) -> None:
-    for pair in pairs:
-        name = f"{pair.note.path} {pair.gate.gate_id}"
-        if request.expect_note_sha256 not in (None, pair.note.sha256):
-            raise NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
-        if request.expect_gate_sha256 not in (None, pair.gate.sha256):
-            raise GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
-
-
-_READ_AGAIN = "look at it again; nothing was written"
 
 
 def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:

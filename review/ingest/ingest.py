@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import DatabaseError, transaction
 
+from review.documents.base import from_row
+from review.domain.paths import gate_id_of
 from review.errors import ReviewError, TryAgain
-from review.ingest.ingested_jobs import show_ingested
 from review.ingest.known_findings import KnownFindings
 from review.ingest.load import Intake, read_jobs
 from review.ingest.parse import ReadReview, identify_findings
 from review.ingest.request import IngestRequest
 from review.ingest.store import store_intakes
 from review.job_files import ArtifactNotWritten, ArtifactStore, result_name
-from review.jobs.job_documents import IngestedJobJson
+from review.jobs.job_documents import FindingJson, IngestedJobJson, IngestedPairJson
 from review.jobs.mirror import JobFiles
 from review.jobs.provenance import partition_contradicts
-from review.models import ReviewPair, ReviewStore, batched
+from review.models import Finding, ReviewJob, ReviewPair, ReviewStore, batched
 from review.protocol.decision import ParsedDecision
 from review.protocol.quote_location import quote_lines
 from review.settings.config import Config
@@ -236,4 +238,50 @@ def _finish(
         findings=intake.findings if is_all else None,
         problems=problems,
         gates_folder=config.gates_folder,
+    )
+
+
+def show_ingested(
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    *,
+    findings: Iterable[Finding] | None = None,
+    problems: Sequence[str],
+    gates_folder: str,
+) -> IngestedJobJson:
+    """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
+
+    :param findings: of all the pairs; None where they are in the store only.
+    """
+    if findings is None:
+        findings = Finding.objects.filter(pair__in=pairs).order_by("pair_id", "ordinal")
+    found: defaultdict[int, list[FindingJson]] = defaultdict(list)
+    for row in findings:
+        found[row.pair_id].append(from_row(FindingJson, row, line=row.note_line))
+    return IngestedJobJson(
+        review_job_id=job.pk,
+        status=job.status,
+        failure_code=job.failure_code or None,
+        failure_reason=job.failure_reason or None,
+        pairs=[_pair(pair, found[pair.pk], gates_folder=gates_folder) for pair in pairs],
+        self_reported_model=job.self_reported_model or None,
+        problems=list(problems),
+    )
+
+
+def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -> IngestedPairJson:
+    return IngestedPairJson(
+        review_pair_id=pair.pk,
+        ordinal=pair.ordinal,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
+        pair_status=pair.status,
+        decision=pair.decision or None,
+        decision_source=pair.decision_source or None,
+        result_path=pair.result_path or None,
+        problem=pair.problem or None,
+        accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
+        not_accepted_because=pair.not_accepted or None,
+        findings=findings,
     )

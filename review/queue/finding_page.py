@@ -19,8 +19,7 @@ from review.findings.documents import (
     OccurrenceJson,
     QueueFindingJson,
 )
-from review.findings.lookup import find_finding
-from review.findings.states import QuoteFinder, latest_decided
+from review.findings.states import QuoteFinder, find_finding, latest_decided
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
 from review.models import CurrentAcceptance, Disposition, Finding, KbPath, ReviewPair
 from review.queue.entries import make_entry

@@ -15,7 +15,7 @@ from review.documents.base import from_row
 from review.domain.disposition import Decided, finding_state
 from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
-from review.findings.lookup import FoundFinding, find_finding, known_fingerprints
+from review.findings.states import FoundFinding, find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition, FindingState, ReviewStore, batched

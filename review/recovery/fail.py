@@ -8,8 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
-from review.ingest.ingest import ingest_job
-from review.ingest.ingested_jobs import show_ingested
+from review.ingest.ingest import ingest_job, show_ingested
 from review.ingest.parse import read_output
 from review.ingest.request import IngestRequest, JobMoved, NoBlocks, NoOutput
 from review.ingest.store import keep_raw

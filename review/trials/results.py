@@ -1,18 +1,23 @@
-"""Results of gates on their cases, from the trials of each model partition with today's texts."""
+"""Trials of gates on their cases: results with today's texts, and the jobs of runs that are wanting."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
 
 from review.documents.base import from_row
 from review.documents.problems import problem_json
+from review.domain.grouping import group_targets
 from review.domain.problems import Problem
-from review.knowledge_base import Corpus, Gate, GateCase
-from review.models import ReviewPair
+from review.jobs.factory import JobFactory
+from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText
+from review.models import ReviewPair, batched
 from review.protocol.prompt import VERSION
 from review.runners.rules.judge import RULES, judge
-from review.settings.config import RULES_PARTITION
+from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.executors import rule_input
 from review.trials.documents import CaseResultJson, GateResultJson, PortionJson
 from review.vocabulary import (
@@ -21,9 +26,11 @@ from review.vocabulary import (
     QUEUED_DECISIONS,
     Decision,
     Expectation,
+    Grouping,
     JobPurpose,
 )
 
+_JOBS_PER_TRANSACTION = 50
 MEASURED, QUEUED, STALE, NOT_MEASURED = "measured", "queued", "stale", "not-measured"
 
 
@@ -157,3 +164,45 @@ def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decisio
     """Judge a text by the rule of a gate."""
     given = rule_input(text, note_path=note_path, linker=corpus.linker)
     return judge(gate.rule, given).decision
+
+
+@dataclass(frozen=True)
+class TrialRequest:
+    """A request to try gates on their cases.
+
+    :param repeat: how often a partition is to have answered each case.
+    :param batch_size: cases of a gate in one prompt; with 1, no case can be guessed from the others.
+    """
+
+    gates: Sequence[Gate]
+    model_partition: str
+    actor: str
+    repeat: int = 1
+    batch_size: int = 1
+
+
+def create_trials(
+    request: TrialRequest, *, corpus: Corpus, config: Config, now: datetime
+) -> list[int]:
+    """Return the open jobs that will answer the cases, those made here included; oldest first."""
+    factory = JobFactory(
+        request.model_partition, corpus=corpus, config=config, actor=request.actor, now=now
+    )
+    results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
+    job_ids = {job for gate in results for case in gate.cases for job in case.open_job_ids}
+    gates = {gate.path: gate for gate in request.gates}
+    rounds: list[list[DraftPair]] = [[] for _ in range(request.repeat)]
+    for result in results:
+        gate = gates[result.gate_path]
+        for case, of_case in zip(corpus.cases(gate).cases, result.cases, strict=True):
+            pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate)
+            for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
+                rounds[number].append(pair)
+    groups = chain.from_iterable(
+        group_targets(pairs, grouping=Grouping.GATE, batch_size=request.batch_size)
+        for pairs in rounds
+    )
+    for some in batched(groups, _JOBS_PER_TRANSACTION):
+        made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
+        job_ids.update(made)
+    return sorted(job_ids)

@@ -25,8 +25,7 @@ from review.runners.rules.judge import RULES
 from review.settings.config import RULES_PARTITION
 from review.sweeps.run_jobs import RunResult, run_jobs
 from review.trials.documents import CaseResultJson, GateTestJson
-from review.trials.results import read_gate_results
-from review.trials.run import TrialRequest, create_trials
+from review.trials.results import TrialRequest, create_trials, read_gate_results
 from review.vocabulary import JobStatus
 
 MISS = "miss"

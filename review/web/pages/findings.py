@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from review import settings
 from review.domain.printing import count_words
 from review.errors import UsageRefused
-from review.findings.lookup import find_finding
+from review.findings.states import find_finding
 from review.knowledge_base.opening import open_corpus
 from review.models import Disposition
 from review.queue.finding_page import FindingPage, read_finding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from review.findings.lookup import FoundFinding
+from review.findings.states import FoundFinding
 
 
 def test_long_texts_and_paths_keep_the_end_that_tells_them_apart():
