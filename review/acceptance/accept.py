@@ -3,66 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from review.acceptance.finding_states import refresh_finding_states
-from review.knowledge_base import DraftPair
 from review.models import (
     Acceptance,
     CurrentAcceptance,
-    FileSnapshot,
-    ModelPartition,
     ReviewJob,
     ReviewPair,
     ReviewStore,
 )
-from review.vocabulary import AcceptanceKind, Decision
+from review.vocabulary import AcceptanceKind
 
 _Key = tuple[int, int, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MoveOptions:
-    """In whose name acceptances move, and in which way."""
-
-    model_partition: str
-    actor: str
-    reason: str = ""
-    kind: AcceptanceKind = AcceptanceKind.ACK
-
-
-def accept_now(
-    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: MoveOptions, *, now: datetime
-) -> list[bool]:
-    """Accept today's texts of pairs with a decision, on a review or none; False: superseded.
-
-    Call inside a transaction.
-    """
-    sides = [side for pair, *_evidence in pairs for side in (pair.note, pair.gate)]
-    texts = {(side.path, side.sha256): side.text for side in sides}
-    keys = FileSnapshot.objects.take(texts, now=now)
-    partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
-    rows = []
-    for pair, decision, review_pair_id in pairs:
-        note, gate = (keys[text.path, text.sha256] for text in (pair.note, pair.gate))
-        rows.append(
-            Acceptance(
-                note_id=note.path_id,
-                gate_id=gate.path_id,
-                model_partition_id=partition.pk,
-                note_snapshot_id=note.pk,
-                gate_snapshot_id=gate.pk,
-                kind=options.kind,
-                decision=decision,
-                review_pair_id=review_pair_id,
-                text_read_at=now,
-                actor=options.actor,
-                reason=options.reason,
-            )
-        )
-    superseded = accept(rows, now=now)
-    return [row not in superseded for row in rows]
 
 
 def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:

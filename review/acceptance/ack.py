@@ -12,16 +12,24 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
-from review.acceptance.accept import MoveOptions, accept_now
+from review.acceptance.accept import accept
 from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKeyJson
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
-from review.models import CurrentAcceptance, DecisionEvent, ReviewPair, ReviewStore
+from review.models import (
+    Acceptance,
+    CurrentAcceptance,
+    DecisionEvent,
+    FileSnapshot,
+    ModelPartition,
+    ReviewPair,
+    ReviewStore,
+)
 from review.selection.documents import TargetInput, TargetJson
 from review.selection.gate_names import command_to_review, named_gates, read_named_note
-from review.vocabulary import ACCEPTING_DECISIONS, Decision, NotAccepted
+from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
 
 Key = tuple[str, str]
 
@@ -48,6 +56,16 @@ class ReviewMoved(Conflict):
 
 class Superseded(Conflict):
     """A later text of the key was accepted in the meantime."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveOptions:
+    """In whose name acceptances move, and in which way."""
+
+    model_partition: str
+    actor: str
+    reason: str = ""
+    kind: AcceptanceKind = AcceptanceKind.ACK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +174,39 @@ def apply_acks(
             refused.append((pair, Superseded(f"{_name(pair)}: {late}")))
     answer.refused += [refused_json(key_json(pair), error) for pair, error in refused]
     return [error for _pair, error in refused]
+
+
+def accept_now(
+    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: MoveOptions, *, now: datetime
+) -> list[bool]:
+    """Accept today's texts of pairs with a decision, on a review or none; False: superseded.
+
+    Call inside a transaction.
+    """
+    sides = [side for pair, *_evidence in pairs for side in (pair.note, pair.gate)]
+    texts = {(side.path, side.sha256): side.text for side in sides}
+    keys = FileSnapshot.objects.take(texts, now=now)
+    partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
+    rows = []
+    for pair, decision, review_pair_id in pairs:
+        note, gate = (keys[text.path, text.sha256] for text in (pair.note, pair.gate))
+        rows.append(
+            Acceptance(
+                note_id=note.path_id,
+                gate_id=gate.path_id,
+                model_partition_id=partition.pk,
+                note_snapshot_id=note.pk,
+                gate_snapshot_id=gate.pk,
+                kind=options.kind,
+                decision=decision,
+                review_pair_id=review_pair_id,
+                text_read_at=now,
+                actor=options.actor,
+                reason=options.reason,
+            )
+        )
+    superseded = accept(rows, now=now)
+    return [row not in superseded for row in rows]
 
 
 def key_json(pair: DraftPair) -> KeyJson:

@@ -8,8 +8,15 @@ from datetime import datetime
 
 from django.db import transaction
 
-from review.acceptance.accept import MoveOptions, accept, accept_now, key_of, of_review
-from review.acceptance.ack import GateEdited, NoteEdited, Superseded, key_json
+from review.acceptance.accept import accept, key_of, of_review
+from review.acceptance.ack import (
+    GateEdited,
+    MoveOptions,
+    NoteEdited,
+    Superseded,
+    accept_now,
+    key_json,
+)
 from review.acceptance.documents import DecisionSetJson, OverriddenJson
 from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected

@@ -14,8 +14,14 @@ from django.db.models.functions import Coalesce
 
 from review.domain.disposition import finding_state, review_fingerprint
 from review.domain.finding_identity import own_fingerprints
-from review.findings.states import latest_decided
-from review.models import CurrentAcceptance, FindingState, JoinedKeys, NamedKeys, batched
+from review.models import (
+    CurrentAcceptance,
+    FindingState,
+    JoinedKeys,
+    NamedKeys,
+    batched,
+    latest_decided,
+)
 from review.vocabulary import (
     QUEUED_DECISIONS,
     AcceptanceKind,

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from review.documents.base import from_row
-from review.domain.disposition import Decided, finding_state, own_finding_text
+from review.domain.disposition import finding_state, own_finding_text
 from review.domain.finding_identity import own_fingerprints
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import (
     Acceptance,
-    Disposition,
     FileSnapshot,
     Finding,
     FindingState,
     NamedKeys,
     ReviewPair,
-    batched,
+    latest_decided,
 )
 from review.protocol.quote_location import follow_quote, quote_lines
 from review.selection.path_filters import gate_label
@@ -141,19 +140,6 @@ def _reported(rows: Sequence[Finding], reviewed: ReviewedPair) -> list[QueueFind
         )
         for fingerprint, row in zip(fingerprints, rows, strict=True)
     ]
-
-
-def latest_decided(
-    fingerprints: Iterable[str], dispositions: Any = Disposition.objects
-) -> dict[str, Decided]:
-    """Return the last disposition of each finding that has one."""
-    found: dict[str, Decided] = {}
-    for chunk in batched(sorted(set(fingerprints)), 500):
-        rows = dispositions.filter(fingerprint__in=chunk).order_by("pk")
-        columns = ("fingerprint", "state", "note_sha256", "at")
-        for fingerprint, state, *when in rows.values_list(*columns):
-            found[fingerprint] = Decided(DispositionState(state), *when)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from review.models.reviews import (
     FindingState,
     ReviewPair,
     ReviewText,
+    latest_decided,
 )
 from review.models.snapshots import FileSnapshot, Texts
 
@@ -44,4 +45,5 @@ __all__ = [
     "ReviewText",
     "Texts",
     "batched",
+    "latest_decided",
 ]

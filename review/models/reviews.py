@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import connections, models
 from django.db.models import PROTECT, CharField, ForeignKey, Max, Q
 
+from review.domain.disposition import Decided
 from review.models.expressions import batched, check, index, unique
 from review.models.jobs import ReviewJob
 from review.models.paths import KbPath, ModelPartition
@@ -310,6 +311,19 @@ class Disposition(models.Model):
             check("review_disposition_state_known", Q(state__in=DispositionState.values)),
             check("review_disposition_has_actor", ~Q(actor="")),
         ]
+
+
+def latest_decided(
+    fingerprints: Iterable[str], dispositions: Any = Disposition.objects
+) -> dict[str, Decided]:
+    """Return the last disposition of each finding that has one."""
+    found: dict[str, Decided] = {}
+    for chunk in batched(sorted(set(fingerprints)), 500):
+        rows = dispositions.filter(fingerprint__in=chunk).order_by("pk")
+        columns = ("fingerprint", "state", "note_sha256", "at")
+        for fingerprint, state, *when in rows.values_list(*columns):
+            found[fingerprint] = Decided(DispositionState(state), *when)
+    return found
 
 
 class FindingState(models.Model):

@@ -19,9 +19,16 @@ from review.findings.documents import (
     OccurrenceJson,
     QueueFindingJson,
 )
-from review.findings.states import QuoteFinder, find_finding, latest_decided
+from review.findings.states import QuoteFinder, find_finding
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
-from review.models import CurrentAcceptance, Disposition, Finding, KbPath, ReviewPair
+from review.models import (
+    CurrentAcceptance,
+    Disposition,
+    Finding,
+    KbPath,
+    ReviewPair,
+    latest_decided,
+)
 from review.queue.entries import make_entry
 from review.queue.queue import Queue, QueueLine
 from review.selection.path_filters import digests_of
