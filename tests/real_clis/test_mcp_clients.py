@@ -18,7 +18,7 @@ SECONDS = 180
 BLOCK = {"ordinal": 1, "decision": "warn", "summary": "One.", "findings": []}
 WORK = (
     ("take_jobs", {"gates": ["prose/x"], "model": PARTITION}),
-    ("submit_review", {"review_job_id": 1, "blocks": [BLOCK]}),
+    ("submit_review", {"jobs": [{"review_job_id": 1, "blocks": [BLOCK]}]}),
 )
 
 
