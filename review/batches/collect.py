@@ -11,6 +11,7 @@ from review.batches.documents import BatchesJson, BatchJson
 from review.batches.submit import OpenBatch, custom_id, find_unrecorded, open_batches
 from review.documents.base import timestamp
 from review.errors import Conflict, InputRejected, ReviewError
+from review.ingest.parse import pair_names
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.fail import close_job
@@ -21,7 +22,7 @@ from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
 from review.settings.config import Config
 from review.store.retry import retry_while_busy
-from review.sweeps.executors import pair_names, with_blocks
+from review.sweeps.executors import with_blocks
 from review.vocabulary import FailureCode
 
 SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "cancelling"

@@ -40,6 +40,13 @@ def names_of(pairs: Iterable[ReviewPair], *, gates_folder: str) -> dict[int, tup
     }
 
 
+def pair_names(job: ReviewJob, *, config: Config) -> dict[int, tuple[str, str]]:
+    """The same, read from the store."""
+    rows = job.pairs.order_by("ordinal").values_list("ordinal", "note__path", "gate__path")
+    folder = config.gates_folder
+    return {n: (note, gate_id_of(gate, gates_folder=folder)) for n, note, gate in rows}
+
+
 def read_output(
     job: ReviewJob,
     data: bytes,
@@ -52,8 +59,7 @@ def read_output(
     :param names: of the pairs, where they are known.
     """
     if names is None:
-        pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
-        names = names_of(pairs, gates_folder=config.gates_folder)
+        names = pair_names(job, config=config)
     expected = [ExpectedPair(ordinal, *name) for ordinal, name in names.items()]
     return parse_output(data, token=job.sentinel_token, expected=expected)
 

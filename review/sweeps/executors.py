@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from review.errors import Conflict
-from review.ingest.parse import names_of, write_blocks
+from review.ingest.parse import names_of, pair_names, write_blocks
 from review.jobs.left_runs import next_run_folder
 from review.jobs.prompts import read_job_prompt
 from review.jobs.provenance import PartitionMismatch
@@ -121,12 +121,6 @@ class Executor:
             return with_blocks(outcome, job, names)
 
         return run
-
-
-def pair_names(job: ReviewJob, *, config: Config) -> dict[int, tuple[str, str]]:
-    """Note path and gate id of the job's pairs, by ordinal."""
-    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
-    return names_of(pairs, gates_folder=config.gates_folder)
 
 
 def with_blocks(
