@@ -27,6 +27,7 @@ _PARTIAL = re.compile(
 )
 _CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _DATE = re.compile(r"[\d\s./:_-]+")
+_SLOT = re.compile(r"\{\{|<%")  # to be filled when a note is made of a template
 _FILE_NAME = re.compile(r"\S+\.(?:md|markdown|mdx|txt)", re.IGNORECASE)
 
 
@@ -39,7 +40,9 @@ def readable_frontmatter(page: Page) -> Iterator[TypedFinding]:
     problem = page.frontmatter.problem
     if problem is not None:
         said = f"the frontmatter cannot be read ({problem.code.value})"
-        yield page.finding(said, problem.line, severity=Severity.FAIL)
+        is_template = _SLOT.search(page.line(problem.line))
+        severity = Severity.INFO if is_template else Severity.FAIL
+        yield page.finding(said, problem.line, severity=severity)
 
 
 @rule(
@@ -57,15 +60,20 @@ def _opening(page: Page) -> Block | None:
 
 
 def _is_piece(page: Page) -> bool:
-    """True if it may be a part of a text: it opens with a heading, or has no section."""
+    """True if it may be a part of a text: it opens with a heading, has no section, or is a home page."""
     opening = _opening(page)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
-    return opens_with_heading or all(block.level >= _DEEP for block in page.headings)
+    is_home = page.field("home") or page.field("layout") == "home"
+    return bool(opens_with_heading or is_home) or all(
+        block.level >= _DEEP for block in page.headings
+    )
 
 
 def _names_title(page: Page) -> bool:
     """True if the title is the file's name, is another note's, or cannot be read."""
-    if page.given.flavour.name in ("obsidian", "mkdocs") or _PARTIAL.search(page.given.note_path):
+    if page.given.flavour.name in ("logseq", "mkdocs", "obsidian") or _PARTIAL.search(
+        page.given.note_path
+    ):
         return True
     return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
 
@@ -79,12 +87,14 @@ def _names_title(page: Page) -> bool:
 def title_matches_h1(page: Page) -> Iterator[TypedFinding]:
     stated, heading = plain(page.field("title")), plain(page.title)
     opening = _opening(page)
-    # A heading of level 1 below other text titles a section.
-    opens_note = page.h1 and opening is not None and opening.line == page.title_line
+    # A heading of level 1 below other text, or one of several, titles a section.
+    is_only = sum(block.level == 1 for block in page.headings) <= 1
+    opens_note = page.h1 and opening is not None and opening.line == page.title_line and is_only
     if not stated or not heading or not opens_note:
         return
     one, other = set(stated.split()), set(heading.split())
-    if one <= other or other <= one or letters_only(stated) == letters_only(heading):
+    short, long = sorted((letters_only(stated), letters_only(heading)), key=len)
+    if one <= other or other <= one or short in long:
         return
     yield page.finding(
         f"the heading says {shown(page.title)}, the frontmatter's title {shown(page.field('title'))}",
@@ -104,9 +114,10 @@ def non_descriptive_title(page: Page) -> Iterator[TypedFinding]:
 
 def _is_empty_title(title: str, note_path: str) -> bool:
     stem = note_path.rpartition("/")[2].rpartition(".")[0]
-    if title.startswith("`") or _VERSION.fullmatch(title):
+    if title.startswith("`") or _VERSION.fullmatch(title) or _SLOT.search(title):
         return False
-    if plain(title) in EMPTY_TITLES or _FILE_NAME.fullmatch(title):
+    is_file_name = _FILE_NAME.fullmatch(title) and plain(title) != plain(stem)
+    if plain(title) in EMPTY_TITLES or is_file_name:
         # What is documented may have that name: a function `Title`, say.
         return plain(title) not in NAMES_OF_THINGS or plain(stem) != plain(title)
     # A note named by its day is a journal; there the date is what it is about.

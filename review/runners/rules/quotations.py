@@ -10,7 +10,7 @@ from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.inline import OPAQUE, InlineLink
 from review.runners.rules.page import Page, page_of
 from review.runners.rules.quoting import shown
-from review.runners.rules.rule import rule
+from review.runners.rules.rule import info_if, rule
 from review.runners.rules.values import RuleInput
 from review.runners.rules.words import sentences, word_count, word_sequence
 
@@ -66,7 +66,9 @@ def verbatim_quotes(page: Page) -> Iterator[TypedFinding]:
             said = f"{shown(words)} does not stand word for word in {shown(path)}"
             line, nearest = _nearest(words, source)
             near = f"; the nearest passage, on its line {line}: {shown(nearest)}" if nearest else ""
-            yield block.finding(said + near, start)
+            # What no passage resembles may be the words of a person, whom the link names.
+            is_doubtful = block.kind is BlockKind.QUOTE and not near
+            yield block.finding(said + near, start, severity=info_if(is_doubtful))
 
 
 def _in_sentences(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:

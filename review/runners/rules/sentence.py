@@ -20,6 +20,7 @@ _PHRASAL = {
     "in": re.compile(
         r"\b(?:log|sign|zoom|opt|check|fill|plug|hand|turn|tune|kick|step|typ|mov|com|liv|pull)\w*\s$|\b(?:came|built|set|put)\s$"
     ),
+    "for": re.compile(r"\b(?:ask|car|hop|long|look|paid|pay|search|wait|wish)\w*\s$"),
     "by": re.compile(r"\b(?:get|got|go|pass|stand|stood|stop|drop|swing|com|came)\w*\s$"),
 }
 _SPOKEN = re.compile(r"transcript", re.IGNORECASE)
