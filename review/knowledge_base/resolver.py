@@ -153,10 +153,8 @@ class Linker:
     ) -> None:
         self.flavour = flavour
         if flavour.name == "obsidian":  # which finds names in all of its vault
-            folders = (path.name for path in Path(root).iterdir() if path.is_dir())
-            rules = replace(
-                rules, roots=tuple(composed(name) for name in folders if name[0] != ".")
-            )
+            names = (composed(path.name) for path in Path(root).iterdir() if path.is_dir())
+            rules = replace(rules, roots=tuple(name for name in names if name[0] != "."))
         self.repository = RepositoryFiles(root, rules=rules, disk_paths=disk_paths)
         self._root = root
         self._disk_paths = disk_paths

@@ -60,8 +60,7 @@ _MARKER_LINE = re.compile(
 _MODULE_LINE = re.compile(r"(?:import|export)\s")
 # Behind the bracket of a link or the colon of a definition: what a site makes the address of.
 _SLOT_ADDRESS = re.compile(
-    r"(\]\((?!\{)|^ {0,3}\[[^\[\]\n]+\]:[ \t]*)([^\s()]*(?:\{[{%][^{}\n]*[%}]\}[^\s()]*)+)",
-    re.MULTILINE,
+    r"(?m)(\]\((?!\{)|^ {0,3}\[[^\[\]\n]+\]:[ \t]*)([^\s()]*(?:\{[{%][^{}\n]*[%}]\}[^\s()]*)+)"
 )
 _BLANK = "\ue001"  # stands for a blank in such an address, which none may have
 _LONGEST_SLOT = 5_000  # characters
@@ -83,11 +82,10 @@ def read_markdown(text: str, flavour: Flavour = COMMONMARK) -> MarkdownDocument:
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\x01")
     plain = plain if plain.endswith("\n") else f"{plain}\n"
     lines = plain.split("\n")
-    if not flavour.hides & {"{{", "{%"}:
-        return MarkdownDocument(parser(flavour).parse(plain, new_env()), lines)
-    plain = _SLOT_ADDRESS.sub(lambda found: found[1] + found[2].replace(" ", _BLANK), plain)
+    if flavour.hides & {"{{", "{%"}:
+        plain = _SLOT_ADDRESS.sub(lambda found: found[1] + found[2].replace(" ", _BLANK), plain)
     tokens = parser(flavour).parse(plain, new_env())
-    for token in chain(tokens, *(token.children or () for token in tokens)):
+    for token in chain(tokens, *(token.children or () for token in tokens if _BLANK in plain)):
         token.content = token.content.replace(_BLANK, " ")
         if "href" in token.attrs:
             token.attrs["href"] = str(token.attrs["href"]).replace(_BLANK, " ")

@@ -25,6 +25,7 @@ _PARTIAL = re.compile(
     r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
     r"|components|\.github)/|/_[^/]+\.mdx?$"
 )
+_NAMED_BY_FILE = ("logseq", "mkdocs", "obsidian")
 _CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _DATE = re.compile(r"[\d\s./:_-]+")
 _SLOT = re.compile(r"\{\{|<%")  # to be filled when a note is made of a template
@@ -40,8 +41,7 @@ def readable_frontmatter(page: Page) -> Iterator[TypedFinding]:
     problem = page.frontmatter.problem
     if problem is not None:
         said = f"the frontmatter cannot be read ({problem.code.value})"
-        is_template = _SLOT.search(page.line(problem.line))
-        severity = Severity.INFO if is_template else Severity.FAIL
+        severity = Severity.INFO if _SLOT.search(page.line(problem.line)) else Severity.FAIL
         yield page.finding(said, problem.line, severity=severity)
 
 
@@ -60,20 +60,16 @@ def _opening(page: Page) -> Block | None:
 
 
 def _is_piece(page: Page) -> bool:
-    """True if it may be a part of a text: it opens with a heading, has no section, or is a home page."""
+    """True if it may be a part of a text: it opens with a heading, or has no section or a frame."""
     opening = _opening(page)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
-    is_home = page.field("home") or page.field("layout") == "home"
-    return bool(opens_with_heading or is_home) or all(
-        block.level >= _DEEP for block in page.headings
-    )
+    is_home = bool(page.field("home"))
+    return opens_with_heading or is_home or all(block.level >= _DEEP for block in page.headings)
 
 
 def _names_title(page: Page) -> bool:
     """True if the title is the file's name, is another note's, or cannot be read."""
-    if page.given.flavour.name in ("logseq", "mkdocs", "obsidian") or _PARTIAL.search(
-        page.given.note_path
-    ):
+    if page.given.flavour.name in _NAMED_BY_FILE or _PARTIAL.search(page.given.note_path):
         return True
     return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
 
@@ -88,9 +84,9 @@ def title_matches_h1(page: Page) -> Iterator[TypedFinding]:
     stated, heading = plain(page.field("title")), plain(page.title)
     opening = _opening(page)
     # A heading of level 1 below other text, or one of several, titles a section.
-    is_only = sum(block.level == 1 for block in page.headings) <= 1
-    opens_note = page.h1 and opening is not None and opening.line == page.title_line and is_only
-    if not stated or not heading or not opens_note:
+    opens_note = page.h1 and opening is not None and opening.line == page.title_line
+    is_one_of_several = sum(block.level == 1 for block in page.headings) > 1
+    if not stated or not heading or not opens_note or is_one_of_several:
         return
     one, other = set(stated.split()), set(heading.split())
     short, long = sorted((letters_only(stated), letters_only(heading)), key=len)

@@ -87,17 +87,12 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
         return flavour.name == "logseq" or not any(
             other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
         )
-    if not flavour.makes_pages:
-        return False
     # A page of a folder that is not here may be brought in by the build of the site.
-    place = (
-        posixpath.dirname(page.given.note_path),
-        posixpath.dirname(link.target.partition("#")[0]),
-    )
-    folder = posixpath.normpath(posixpath.join(*place))
-    repository = page.given.repository
-    is_of_build = repository is not None and folder != "." and folder not in repository
-    return _TOP_PAGE.fullmatch(link.target) is not None or is_of_build
+    path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
+    folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
+    if not flavour.makes_pages or _TOP_PAGE.fullmatch(link.target):
+        return flavour.makes_pages
+    return bool(folder) and known is not None and folder not in known
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -141,8 +136,7 @@ def _is_named(text: str, url: InlineLink) -> bool:
     """True if the text is about the address itself: it is quoted, or a label's definition."""
     before, after = text[max(0, url.start - 1) : url.start], text[url.end : url.end + 1]
     is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
-    is_quoted |= before == "@"  # the key of a citation
-    if is_quoted or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
+    if is_quoted or before == "@" or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
         return True
     if url.target.endswith((".git", "://")) or text.startswith(("...", "…", "<"), url.end):
         return True  # to be cloned, or not the whole of it
