@@ -256,10 +256,10 @@ def _by_address(name: str, base: LinkBase) -> str | None:
         return None
     address = name.strip("@/").removesuffix(".md")
     folder, _, last = address.rpartition("/")
-    beside = base.addresses.get(folder.rpartition("/")[2], "")  # a page that this file lies beside
-    file = f"{beside.rpartition('/')[0]}/{last}"
+    page = base.addresses.get(folder.rpartition("/")[2], "")
+    beside = f"{page.rpartition('/')[0]}/{last}"
     found = base.addresses.get(address) or base.addresses.get(last)
-    return found or (file if file in base.known else None)
+    return found or (beside if beside in base.known else None)
 
 
 def _files_of(path: str) -> Iterator[str]:

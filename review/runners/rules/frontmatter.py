@@ -85,11 +85,11 @@ def title_matches_h1(page: Page) -> Iterator[TypedFinding]:
     opening = _opening(page)
     # A heading of level 1 below other text, or one of several, titles a section.
     opens_note = page.h1 and opening is not None and opening.line == page.title_line
-    is_one_of_several = sum(block.level == 1 for block in page.headings) > 1
-    if not stated or not heading or not opens_note or is_one_of_several:
+    is_one = sum(block.level == 1 for block in page.headings) <= 1
+    if not (stated and heading and opens_note and is_one):
         return
     one, other = set(stated.split()), set(heading.split())
-    short, long = sorted((letters_only(stated), letters_only(heading)), key=len)
+    short, long = sorted(map(letters_only, (stated, heading)), key=len)
     if one <= other or other <= one or short in long:
         return
     yield page.finding(

@@ -199,9 +199,8 @@ def _lists_contents(heading: str) -> bool:
 def vague_link_text(page: Page) -> Iterator[TypedFinding]:
     for block in page.texts:
         for link in block.links if block.kind is not BlockKind.QUOTE else ():
-            # What is called "Click" or "link" is named in the address too.
             is_name = link.text.startswith("`") or link.kind is LinkKind.WIKILINK
-            is_name = is_name or plain(link.text) in plain(link.target).split()
+            is_name |= plain(link.text) in plain(link.target).split()
             if not is_name and plain(link.text) in VAGUE_LINK_TEXTS:
                 said = f"the link text {shown(link.text)} does not say where it leads"
                 yield block.finding(said, link.start, before=_CONTEXT)

@@ -106,9 +106,7 @@ _REPEATS = re.compile(
 _SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
-_POINTED_AT = frozenset(
-    {BlockKind.CODE, BlockKind.TABLE, BlockKind.CELL, BlockKind.ITEM, BlockKind.MATH}
-)
+_POINTED_AT = frozenset(map(BlockKind, ("cell", "code", "item", "math", "table")))
 _NAMES_PLACE = re.compile(r":|\s+(?:in|under)\s+[\"“'‘]")
 # Between marks of the same kind, no word split by them; an apostrophe opens none within a word.
 _QUOTED = re.compile(
@@ -261,9 +259,9 @@ def positional_references(page: Page) -> Iterator[TypedFinding]:
 
 def _is_pointed_at(block: Block) -> bool:
     """True for code, lists, tables and formulas, and for a picture alone."""
-    is_picture = block.kind is BlockKind.PARAGRAPH and not block.prose.strip(f"{OPAQUE} \n")
-    is_picture |= block.kind is BlockKind.HTML and "<img" in block.text
-    return is_picture or block.kind in _POINTED_AT
+    if block.kind is BlockKind.PARAGRAPH:
+        return not block.prose.strip(f"{OPAQUE} \n")
+    return block.kind in _POINTED_AT or (block.kind is BlockKind.HTML and "<img" in block.text)
 
 
 def _unlinked(block: Block) -> Iterator[re.Match[str]]:

@@ -66,8 +66,7 @@ def verbatim_quotes(page: Page) -> Iterator[TypedFinding]:
             said = f"{shown(words)} does not stand word for word in {shown(path)}"
             line, nearest = _nearest(words, source)
             near = f"; the nearest passage, on its line {line}: {shown(nearest)}" if nearest else ""
-            # What no passage resembles may be the words of a person, whom the link names.
-            is_doubtful = block.kind is BlockKind.QUOTE and not near
+            is_doubtful = block.kind is BlockKind.QUOTE and not near  # a person's words, perhaps
             yield block.finding(said + near, start, severity=info_if(is_doubtful))
 
 
