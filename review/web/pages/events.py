@@ -13,7 +13,6 @@ from typing import Any
 
 from django.db.models import F, Max, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 
 from review import settings
 from review.documents.base import Document, from_row
@@ -201,6 +200,3 @@ def _findings(fingerprints: Iterable[str]) -> dict[str, Finding]:
     latest = reports.annotate(last=Max("pk")).values("last")
     rows = Finding.objects.filter(pk__in=latest).select_related("pair__note", "pair__gate")
     return {row.fingerprint: row for row in rows}
-
-
-urlpatterns = [path("events/", events, name="events")]
