@@ -197,7 +197,10 @@ class TestFile:
 
     def test_the_first_users_at_once_make_one_file_and_lose_nothing(self, tmp_path):
         """Whoever came while another made it once removed it under the other."""
-        code = "import sys; from tests.helpers.word_writers import write; write(*sys.argv[1:])"
+        code = (
+            "import sys, django; django.setup();"
+            "from tests.helpers.word_writers import write; write(*sys.argv[1:])"
+        )
         writers = [
             subprocess.Popen(
                 [sys.executable, "-c", code, str(tmp_path), str(number)], cwd=REPOSITORY
