@@ -1,4 +1,4 @@
-"""Encodes structs as JSON and decodes input into structs, with errors that name the place; and problems of files."""
+"""Encodes structs as JSON, and decodes input into structs; how problems of files are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of a command that selects and lists: a scope, how much is given, from where, or counts alone."""
+"""The options of a command that selects and lists: a scope, a part of a list, or counts."""
 
 from __future__ import annotations
 

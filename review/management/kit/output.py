@@ -1,4 +1,4 @@
-"""Lines for people, of selections, problems, ingested jobs and findings; and checks in their formats."""
+"""Lines for people: selections, problems, ingested jobs, findings; and the formats of checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long work on a terminal: progress on stderr, a line that is redrawn or JSON lines, and an orderly end by a signal."""
+"""Long work on a terminal: its progress on stderr, and its orderly end by a signal."""
 
 from __future__ import annotations
 

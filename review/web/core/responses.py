@@ -1,4 +1,4 @@
-"""Turns an answer into a page or a document, and a change into a redirect; permission, actor and form fields."""
+"""Turns an answer into a page or a document, and a change into a redirect."""
 
 from __future__ import annotations
 

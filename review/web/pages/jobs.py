@@ -1,4 +1,4 @@
-"""The pages of jobs: the list, one job with its timeline and files, and what recovering jobs would do."""
+"""The pages of jobs: the list, one job with its files, and the recovery of jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the matrix: notes against gates, folders first, and reviews requested from picked cells."""
+"""The matrix: notes against gates, folders first, and reviews requested from picked cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of reviews to check, and the page of one review: its text, the texts that it judged, the decision."""
+"""The page of one review with its decision, and the list of reviews to check."""
 
 from __future__ import annotations
 
