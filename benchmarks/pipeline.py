@@ -176,7 +176,7 @@ def _claim(config: Any, jobs: Sequence[Any]) -> Taken:
 def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     """Ingest all ready jobs at once, like `ingest_bundle_output`."""
     from review.ingest.ingest import ingest_jobs
-    from review.ingest.request import IngestRequest
+    from review.ingest.load import IngestRequest
 
     write_outputs(root, jobs)
     ids = [job.review_job_id for job in jobs]
@@ -192,7 +192,7 @@ def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
 def _ingest_singly(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     """Ingest job by job, like a sweep."""
     from review.ingest.ingest import ingest_job
-    from review.ingest.request import IngestRequest
+    from review.ingest.load import IngestRequest
 
     write_outputs(root, jobs)
     request = IngestRequest(actor="agent:benchmark")

@@ -13,14 +13,14 @@ from review.documents.base import timestamp
 from review.errors import Conflict, InputRejected, ReviewError
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.fail import close_job
+from review.recovery.close import close_job
 from review.runners.api.provider import ApiProvider, BatchUndecided
 from review.runners.api.run import open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
 from review.settings.config import Config
-from review.store.retry import retry_while_busy
+from review.store.errors import retry_while_busy
 from review.sweeps.executors import pair_names, with_blocks
 from review.vocabulary import FailureCode
 

@@ -15,12 +15,12 @@ from itertools import groupby
 from django.db import transaction
 
 from review.errors import Conflict
-from review.jobs.abandonment import parent_is_alive
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
 from review.jobs.job_documents import LeftQueuedJson
+from review.jobs.leases import parent_is_alive
 from review.models import Provenance, ReviewJob
 from review.protocol.telemetry import Usage
-from review.recovery.fail import close_job
+from review.recovery.close import close_job
 from review.runners.api.provider import ApiProvider, BatchState, ProviderFailed
 from review.runners.outcome import RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from django.db import DatabaseError, transaction
 
+from review.acceptance.accept import accept, of_review
 from review.documents.base import from_row
-from review.domain.paths import gate_id_of
+from review.domain.paths import gate_id_of, sha256_hex
 from review.errors import ReviewError, TryAgain
-from review.ingest.known_findings import KnownFindings
-from review.ingest.load import Intake, read_jobs
-from review.ingest.parse import ReadReview, identify_findings
-from review.ingest.request import IngestRequest
-from review.ingest.store import store_intakes
+from review.ingest.load import IngestRequest, Intake, JobMoved, read_jobs
+from review.ingest.parse import KnownFindings, ReadReview, identify_findings
 from review.job_files import ArtifactNotWritten, ArtifactStore, result_name
 from review.jobs.job_documents import FindingJson, IngestedJobJson, IngestedPairJson
 from review.jobs.mirror import JobFiles
 from review.jobs.provenance import partition_contradicts
-from review.models import Finding, ReviewJob, ReviewPair, ReviewStore, batched
+from review.models import (
+    Finding,
+    JobEvent,
+    JobMove,
+    JobOutput,
+    ReviewJob,
+    ReviewPair,
+    ReviewStore,
+    ReviewText,
+    batched,
+)
 from review.protocol.decision import ParsedDecision
 from review.protocol.quote_location import quote_lines
 from review.settings.config import Config
 from review.store import refusal_of
-from review.vocabulary import ACCEPTING_DECISIONS, Decision, JobPurpose, NotAccepted, PairStatus
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    Decision,
+    JobPurpose,
+    JobStatus,
+    NotAccepted,
+    PairStatus,
+)
 
 # A kill leaves the files of so many jobs behind the store: a sweep that starts looks at four times as many.
 JOBS_PER_TRANSACTION = 25
@@ -285,3 +300,82 @@ def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -
         not_accepted_because=pair.not_accepted or None,
         findings=findings,
     )
+
+
+def store_intakes(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
+    """Move the jobs and store their reviews, as if one job after the other.
+
+    :raises JobMoved: another process moved one of them meanwhile: roll the transaction back.
+    """
+    _move_jobs(intakes, request, now=now)
+    findings = [finding for intake in intakes for finding in intake.findings]
+    Finding.objects.bulk_create(findings, batch_size=100)
+    taken = [(intake, pair) for intake in intakes for pair in intake.said]
+    acceptances = [of_review(intake.job, pair) for intake, pair in taken if not pair.not_accepted]
+    for acceptance in acceptances:
+        acceptance.actor = request.actor
+    superseded = {item.review_pair_id for item in accept(acceptances, now=now)}
+    for _intake, pair in taken:
+        if pair.pk in superseded:
+            pair.not_accepted = NotAccepted.SUPERSEDED.value
+    if taken and not ReviewPair.objects.complete([pair for _intake, pair in taken], now=now):
+        raise JobMoved(f"a pair of {_named(intakes)} was completed by another process")
+    ReviewText.objects.bulk_create(
+        [ReviewText(pair=pair, text=intake.texts[pair.pk]) for intake, pair in taken]
+    )
+    for intake in intakes:
+        if intake.why_missing:
+            ReviewPair.objects.mark_missing(intake.job.pk, reasons=intake.why_missing)
+        if intake.keeps_raw:
+            keep_raw(intake.job, intake.raw, now=now)
+
+
+def _named(intakes: Sequence[Intake]) -> str:
+    return f"job {' or '.join(str(intake.job.pk) for intake in intakes)}"
+
+
+def _move_jobs(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
+    """Move jobs with one statement for all whose rows get the same."""
+    moves = []
+    groups: defaultdict[object, list[Intake]] = defaultdict(list)
+    for intake in intakes:
+        job, ending = intake.job, intake.ending
+        moves.append(JobMove(job.pk, job.status, ending.status, ending.reason or "ingested"))
+        key = (job.status, job.started_at is None, ending, intake.self_reported_model)
+        groups[key].append(intake)
+    # First, so that a job somebody else moved stops us before any other write.
+    for alike in groups.values():
+        if not _move(alike, request, now=now):
+            raise JobMoved(f"{_named(alike)} was moved by another process; look at it again")
+    JobEvent.objects.record(moves, actor=request.actor, now=now)
+
+
+def _move(alike: Sequence[Intake], request: IngestRequest, *, now: datetime) -> bool:
+    first = alike[0]
+    leaving = JobStatus(first.job.status)
+    also: dict[str, object] = {}
+    if first.self_reported_model:
+        also["self_reported_model"] = first.self_reported_model
+    if request.provenance is not None and first.job.started_at is None:
+        also |= {"started_at": now, "claimed_by": request.actor, **asdict(request.provenance)}
+    moved = ReviewJob.objects.held_by(request.lease).close(
+        [intake.job for intake in alike],
+        leaving=leaving,
+        ending=first.ending,
+        telemetry=request.telemetry,
+        also=also,
+        now=now,
+    )
+    # A failed job can be left for failed again: then it is the pairs that tell of another ingest.
+    return moved and (leaving is not JobStatus.FAILED or all(map(_is_as_it_was, alike)))
+
+
+def _is_as_it_was(intake: Intake) -> bool:
+    was = sum(pair.status == PairStatus.COMPLETED for pair in intake.pairs)
+    now = ReviewPair.objects.filter(job=intake.job, status=PairStatus.COMPLETED)
+    return now.count() == was
+
+
+def keep_raw(job: ReviewJob, raw: bytes, *, now: datetime) -> None:
+    defaults = {"raw": raw, "at": now}
+    JobOutput.objects.get_or_create(job=job, content_sha256=sha256_hex(raw), defaults=defaults)

@@ -8,8 +8,8 @@ from datetime import datetime
 from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import InputRejected
 from review.ingest.ingest import ingest_job
+from review.ingest.load import IngestRequest
 from review.ingest.parse import names_of, write_blocks
-from review.ingest.request import IngestRequest
 from review.jobs.board import require_job
 from review.jobs.job_documents import IngestedJobJson
 from review.protocol.output import strip_escapes

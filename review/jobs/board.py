@@ -12,8 +12,7 @@ from review.documents.base import from_row
 from review.domain.paths import gate_id_of
 from review.errors import InputRejected
 from review.job_files import manifest_path
-from review.jobs.job_documents import JobJson, PairJson
-from review.jobs.pages_documents import JobEventJson
+from review.jobs.job_documents import JobEventJson, JobJson, PairJson
 from review.models import JobEvent, ReviewJob, ReviewPair, batched
 from review.models.jobs import ReviewJobQuerySet
 from review.runners.outcome import MODEL_ANSWERED

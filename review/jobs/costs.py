@@ -16,7 +16,7 @@ from review.knowledge_base import Corpus
 from review.models import KbPath, ReviewJob, ReviewPair
 from review.protocol.prompt import PromptRequest, estimate_tokens, render_prompt
 from review.protocol.telemetry import Usage, read_usage
-from review.runners.api.prices import Tokens, cost_of
+from review.runners.outcome import Tokens, cost_of
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import OPEN_JOB_STATUSES
 

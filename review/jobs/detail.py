@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Literal
 
 from review.job_files import ArtifactStore, OutputNotReadable, manifest_path
-from review.jobs.abandonment import abandonment, unanswered_jobs
 from review.jobs.board import require_job, show_event, show_jobs
-from review.jobs.job_documents import JobJson
+from review.jobs.job_documents import JobCommandJson, JobDetailsJson, JobFileJson, JobJson
+from review.jobs.leases import abandonment, unanswered_jobs
 from review.jobs.output_states import output_state
-from review.jobs.pages_documents import JobCommandJson, JobDetailsJson, JobFileJson
 from review.models import ReviewJob
 from review.runners.process.table import Processes
 from review.settings.config import RULES_PARTITION, Config

@@ -27,8 +27,8 @@ from review.runners.outcome import RunnerOutcome
 from review.runners.run import RunRequest, run_cli, scratch_folder
 from review.selection.path_filters import named_places
 from review.settings.config import Config
-from review.sweeps.documents import FixJson
-from review.sweeps.limits import Limits, StopPolicy, StopReason
+from review.sweeps.feeder import Limits, StopPolicy, StopReason
+from review.sweeps.progress import FixJson
 from review.sweeps.workers import ResolvedRunner
 
 PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"

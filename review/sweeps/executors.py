@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from review.errors import Conflict
 from review.ingest.parse import names_of, write_blocks
-from review.jobs.left_runs import next_run_folder
+from review.jobs.output_states import next_run_folder
 from review.jobs.prompts import read_job_prompt
 from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
@@ -23,7 +23,7 @@ from review.runners.api.run import run_api
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import RunnerSpec
 from review.runners.rules.judge import RULES, judge
-from review.runners.rules.values import RuleInput, RuleLink
+from review.runners.rules.page import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_cli, scratch_folder
 from review.settings.config import RULES_PARTITION, Config
 

@@ -16,27 +16,28 @@ from review.errors import ReviewError
 from review.ingest.ingest import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
-from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.create import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
-from review.recovery.recover import orphaned_jobs, salvage_job
+from review.recovery.close import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
 from review.selection.documents import TargetInput
 from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
-from review.store.retry import retry_while_busy
-from review.sweeps.documents import PlanJson, SalvagedJson, SweepJson
-from review.sweeps.feeder import Feeder, SweepRequest, create_wanted
-from review.sweeps.limits import StopPolicy, StopReason
+from review.store.errors import retry_while_busy
+from review.sweeps.feeder import Feeder, StopPolicy, StopReason, SweepRequest, create_wanted
 from review.sweeps.progress import (
     NOT_STARTED,
     JobRun,
     JobSent,
     JobUpdate,
     OnEvent,
+    PlanJson,
+    SalvagedJson,
     SweepEvent,
+    SweepJson,
     Tally,
     event_of,
 )

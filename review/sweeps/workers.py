@@ -26,9 +26,8 @@ from review.runners.api.run import open_provider
 from review.runners.process.table import Processes
 from review.runners.registry import Access, RunnerSpec, find_runner, installed_runner
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.beats import Beats
 from review.sweeps.executors import Executor
-from review.sweeps.run_job import RetryPolicy, Worker
+from review.sweeps.run_job import Beats, RetryPolicy, Worker
 
 
 class NoSuchEffort(UsageRefused):

@@ -12,7 +12,7 @@ from review.documents.base import from_row
 from review.documents.problems import problem_json
 from review.domain.grouping import group_targets
 from review.domain.problems import Problem
-from review.jobs.factory import JobFactory
+from review.jobs.create import JobFactory
 from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText
 from review.models import ReviewPair, batched
 from review.protocol.prompt import VERSION

@@ -20,7 +20,7 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
 from review.settings.config import Config
-from review.store.sqlite.file import integrity_faults
+from review.store.opening import integrity_faults
 from review.upkeep.checks import BusyCheck, CheckResult, CheckState, check_faults
 from review.upkeep.invariants import (
     CURRENT_INVARIANTS,

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.jobs.claim import ClaimRequest, claim
 from review.jobs.costs import CostEstimate, estimate_cost, read_costs
 from review.models import Provenance, ReviewJob

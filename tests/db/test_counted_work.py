@@ -13,7 +13,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 
 from review.ingest.ingest import ingest_jobs
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.knowledge_base import Corpus
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter

@@ -17,10 +17,10 @@ from review.documents.base import encode
 from review.errors import ExitCode, ReviewError
 from review.ingest import ingest as finalization
 from review.ingest.ingest import Ingested, RefusedJob, ingest_job, ingest_jobs
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.jobs.claim import ClaimRequest, claim
 from review.models import Acceptance, JobEvent, Provenance, ReviewJob
-from review.recovery.fail import fail_job
+from review.recovery.close import fail_job
 from review.runners.outcome import RunnerFailure
 from review.upkeep.invariants import broken_invariants
 from review.vocabulary import FailureCode, JobStatus

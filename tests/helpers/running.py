@@ -10,8 +10,7 @@ from typing import Any
 
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
-from review.recovery.documents import RecoveryJson
-from review.recovery.recover import Recovery, RecoveryAction
+from review.recovery.recover import Recovery, RecoveryAction, RecoveryJson
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root

@@ -17,7 +17,7 @@ POINTS = {
     "in-a-file": ("review.private_files", "write_new", 2),
     "among-repairs": ("review.upkeep.job_files", "rewrite_job_files", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
-    "among-removals": ("review.job_files.storage", "LocalFolder.remove_folder", 2),
+    "among-removals": ("review.job_files", "LocalFolder.remove_folder", 2),
 }
 # Where it is signalled by who started it: a statement that takes for ever.
 IN_A_STATEMENT = "in-a-statement"

@@ -15,7 +15,7 @@ from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.acceptance.decide import set_decision
 from review.ingest import ingest as finalization
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest, JobMoved
+from review.ingest.load import IngestRequest, JobMoved
 from review.models import ReviewJob, ReviewPair
 from review.upkeep.invariants import broken_invariants
 from review.vocabulary import Decision, JobStatus

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
-from review.jobs.factory import JobFactory
+from review.jobs.create import JobFactory
 from review.knowledge_base.resolver import Linker
 from review.models import Ending, Provenance, ReviewJob, ReviewPair, ReviewStore
 from review.upkeep.invariants import broken_invariants

@@ -13,7 +13,7 @@ from review.documents.base import NotThisDocument, decode
 from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import ExitCode, InputRejected, UsageRefused
 from review.ingest.ingest import Ingested, ingest_jobs
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.ingest.typed import submit_reviews
 from review.job_files import MAX_OUTPUT_BYTES
 from review.jobs.job_documents import IngestedJson

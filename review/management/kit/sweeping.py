@@ -26,14 +26,12 @@ from review.runners.api.provider import ApiProvider
 from review.runners.api.run import open_provider
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.documents import SweepJson
-from review.sweeps.elsewhere import Elsewhere
-from review.sweeps.feeder import SweepRequest
-from review.sweeps.limits import Limits
-from review.sweeps.progress import Tally
+from review.sweeps.feeder import Limits, SweepRequest
+from review.sweeps.progress import SweepJson, Tally
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.run_jobs import (
     Dispatch,
+    Elsewhere,
     RunResult,
     drive,
     partition_of_jobs,

@@ -9,7 +9,7 @@ from review import settings
 from review.check import formats
 from review.check.documents import Report
 from review.documents.base import encode
-from review.job_files.atomic_write import write_whole
+from review.job_files import write_whole
 from review.management.kit.command import ReviewCommand
 from review.management.kit.streams import OutputRefused, printable_json, refuse_to_overwrite
 

@@ -14,7 +14,7 @@ from review.domain.markdown.anchors import shown_text
 from review.domain.markdown.document import COMMENT, MARKER, MATH, MarkdownDocument
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.inline import Inline, InlineLink, read_inline
-from review.runners.rules.quoting import safe_quote
+from review.runners.rules.words import safe_quote
 from review.vocabulary import Severity
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from review.jobs.job_documents import JobJson
 from review.jobs.output_states import output_states
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
-from review.recovery.documents import RecoveredJson, RecoveryJson
-from review.recovery.recover import Recovery, RecoveryAction
+from review.recovery.recover import RecoveredJson, Recovery, RecoveryAction, RecoveryJson
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 from review.web.core.actions import CHANGE_JOBS, SeeOther, actor, field, require_permission

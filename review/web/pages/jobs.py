@@ -20,8 +20,7 @@ from review import settings
 from review.acceptance.pair_actions import Pick
 from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
 from review.jobs.detail import JobFile, read_job, read_job_file
-from review.jobs.job_documents import JobJson, JobListJson, PairJson
-from review.jobs.pages_documents import JobDetailsJson, JobFileJson
+from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson, PairJson
 from review.protocol.telemetry import output_tokens_by_model
 from review.runners.process.table import Processes
 from review.selection.freshness import in_flight
