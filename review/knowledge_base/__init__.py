@@ -154,7 +154,8 @@ class Corpus:
         folder = self._gates_folder
         found = self._scan_folder(folder, gates_folder=folder)
         catalog = load_gates(found, folder=folder, read=self._read, index=self._index)
-        return with_contracts(catalog, Path(self._root), self._config.contracts)
+        contracts = self._config.contracts
+        return with_contracts(catalog, contracts, root=Path(self._root), read=self._read)
 
     def cases(self, gate: Gate) -> GateCases:
         """Read the cases of a gate, from the folder next to it."""

@@ -22,7 +22,7 @@ from review.overview.documents import (
     SkipJson,
     StatusJson,
 )
-from review.overview.next_steps import next_steps
+from review.overview.next_steps import judged_by_models, next_steps
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
@@ -99,7 +99,7 @@ def read_status(
 
 def _trivial_changes(corpus: Corpus, status: StatusJson) -> Iterator[tuple[str, int]]:
     """Yield partitions with the number of their pairs that `ack_trivial_changes` would take."""
-    for partition in status.partitions:
+    for partition in judged_by_models(status):
         if any(gate.note_changed for gate in partition.gates):
             changed = SelectionRequest(
                 all_gates=True,
