@@ -182,10 +182,10 @@ def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     ids = [job.review_job_id for job in jobs]
     request = IngestRequest(actor="agent:benchmark")
     watch = _Stopwatch()
-    told = ingest_jobs(ids, request=request, config=config, now=_now())
+    ingested, _refused = ingest_jobs(ids, request=request, config=config, now=_now())
     taken = watch.read()
-    if len(told.jobs) != len(jobs):
-        sys.exit(f"of {len(jobs)} jobs {len(told.jobs)} were ingested")
+    if len(ingested) != len(jobs):
+        sys.exit(f"of {len(jobs)} jobs {len(ingested)} were ingested")
     return taken
 
 

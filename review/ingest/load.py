@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from review.domain.paths import gate_id_of
 from review.errors import Conflict, InputRejected, ReviewError
-from review.ingest.parse import ReadReview, names_of, read_block, read_output, typed_output
+from review.ingest.parse import ReadReview, read_block, read_output, typed_output
 from review.job_files import ArtifactStore
 from review.jobs.board import unknown_job
 from review.jobs.provenance import (
@@ -76,6 +77,14 @@ class IngestRequest:
     lease: Lease | None = None
 
 
+@dataclass(frozen=True)
+class RefusedJob:
+    """A job whose output was not ingested, and why."""
+
+    review_job_id: int
+    error: ReviewError
+
+
 _SHOWN = 3  # lines of an output that a refusal names
 _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
 
@@ -116,7 +125,7 @@ class Intake:
 
 def read_jobs(
     job_ids: Sequence[int], *, request: IngestRequest, config: Config
-) -> Iterator[tuple[int, Intake | ReviewError]]:
+) -> Iterator[Intake | RefusedJob]:
     """Yield the jobs with their outputs, in order; or what `ingest_job` raises in place of one."""
     jobs = ReviewJob.objects.with_names().in_bulk(job_ids)
     pairs: defaultdict[int, list[ReviewPair]] = defaultdict(list)
@@ -130,9 +139,9 @@ def read_jobs(
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            yield job_id, _read(jobs[job_id], pairs[job_id], request, config)
+            yield _read(jobs[job_id], pairs[job_id], request, config)
         except ReviewError as refused:
-            yield job_id, refused
+            yield RefusedJob(job_id, refused)
 
 
 def _read(
@@ -141,7 +150,10 @@ def _read(
     _refuse_closed(job, pairs)
     _check_provenance(job, request, config)
     raw = _read_raw(job, request, config)
-    names = names_of(pairs, gates_folder=config.gates_folder)
+    names = {
+        pair.ordinal: (pair.note.path, gate_id_of(pair.gate.path, gates_folder=config.gates_folder))
+        for pair in pairs
+    }
     if request.typed:
         parsed = typed_output(request.typed, ordinals=names)
     else:

@@ -33,11 +33,12 @@ class ReadReview:
     findings: tuple[ParsedFinding, ...] = ()
 
 
-def names_of(pairs: Iterable[ReviewPair], *, gates_folder: str) -> dict[int, tuple[str, str]]:
+def names_of(job: ReviewJob, config: Config) -> dict[int, tuple[str, str]]:
     """Note path and gate id of the pairs of a job, by ordinal."""
+    rows = job.pairs.order_by("ordinal").values_list("ordinal", "note__path", "gate__path")
     return {
-        pair.ordinal: (pair.note.path, gate_id_of(pair.gate.path, gates_folder=gates_folder))
-        for pair in pairs
+        ordinal: (note, gate_id_of(gate, gates_folder=config.gates_folder))
+        for ordinal, note, gate in rows
     }
 
 
@@ -52,9 +53,7 @@ def read_output(
 
     :param names: of the pairs, where they are known.
     """
-    if names is None:
-        pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
-        names = names_of(pairs, gates_folder=config.gates_folder)
+    names = names or names_of(job, config)
     expected = [ExpectedPair(ordinal, *name) for ordinal, name in names.items()]
     return parse_output(data, token=job.sentinel_token, expected=expected)
 

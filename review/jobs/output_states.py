@@ -76,13 +76,6 @@ class OutputState:
         return f"{self.kept} kept, {len(self.missing)} missing: {why}"
 
 
-def output_state(
-    job: ReviewJob, *, config: Config, processes: Processes | None = None
-) -> OutputState:
-    """Return `output_states` of one job."""
-    return output_states([job], config=config, processes=processes)[job.pk]
-
-
 def output_states(
     jobs: Iterable[ReviewJob], *, config: Config, processes: Processes | None = None
 ) -> dict[int, OutputState]:

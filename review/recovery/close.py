@@ -11,11 +11,11 @@ from django.db import transaction
 from django.db.models import Q
 
 from review.domain.processes import Parent
-from review.ingest.ingest import ingest_job, keep_raw, show_ingested
+from review.ingest.ingest import ingest_job, keep_raw
 from review.ingest.load import IngestRequest, JobMoved, NoBlocks, NoOutput
 from review.ingest.parse import read_output
 from review.job_files import ArtifactStore
-from review.jobs.board import require_job
+from review.jobs.board import require_job, show_ingested
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.leases import new_lease, parent_is_alive
 from review.jobs.mirror import rewrite_job_files

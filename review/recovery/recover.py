@@ -24,7 +24,6 @@ from review.jobs.leases import abandoned_jobs, parent_is_alive, unanswered_jobs
 from review.jobs.mirror import rewrite_job_files
 from review.jobs.output_states import (
     OutputState,
-    output_state,
     output_states,
 )
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
@@ -119,14 +118,6 @@ class RecoveryAction(StrEnum):
     REPLACE = "replace"
 
 
-@dataclass(frozen=True)
-class Recovered:
-    """The answer of a recovery, and the refusals as they were raised."""
-
-    answer: RecoveryJson
-    errors: tuple[ReviewError, ...]
-
-
 # Why no ingest would take an output, by its state.
 _UNUSABLE: Mapping[str, str] = {
     "none": "is not there, or is empty",
@@ -154,7 +145,7 @@ class Recovery:
     reason: str = ""
     dry_run: bool = False
 
-    def recover(self) -> Recovered:
+    def recover(self) -> tuple[RecoveryJson, list[ReviewError]]:
         """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
 
         Each job is one transaction, so a recovery that was killed is finished by the next.
@@ -172,7 +163,7 @@ class Recovery:
             except ReviewError as error:
                 errors.append(error)
                 answer.refused.append(RefusalJson.of(job_id, error))
-        return Recovered(answer, tuple(errors))
+        return answer, errors
 
     def _recover(self, job: ReviewJob) -> RecoveredJson:
         """Recover one job, or say what would become of it."""
@@ -226,7 +217,7 @@ class Recovery:
             is_replaced = self.action is RecoveryAction.REPLACE
             left_out = _pairs(job, self.corpus)[1] if is_replaced else []
             return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
-        output = output_state(job, config=self.config, processes=self.processes)
+        output = output_states([job], config=self.config, processes=self.processes)[job.pk]
         if output.state in _UNUSABLE:
             raise NoOutput(
                 f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",

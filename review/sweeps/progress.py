@@ -9,7 +9,7 @@ from typing import Any
 
 from review.documents.base import Document
 from review.documents.problems import ProblemJson
-from review.ingest.ingest import RefusedJob
+from review.ingest.load import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import PricedEstimateJson
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, SkippedJson

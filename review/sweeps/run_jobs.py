@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from review.errors import ReviewError, TryAgain, UsageRefused
-from review.ingest.ingest import RefusedJob
+from review.ingest.load import RefusedJob
 from review.jobs.board import require_job
 from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson

@@ -13,7 +13,7 @@ from review.documents.base import from_row, timestamp
 from review.documents.problems import problem_json
 from review.domain.paths import gate_id_of
 from review.errors import ReviewError
-from review.ingest.ingest import RefusedJob
+from review.ingest.load import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
 from review.jobs.create import ALREADY_QUEUED
@@ -228,7 +228,7 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
     waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
     queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
     tokens = created.totals.estimated_prompt_tokens + sum(estimated for estimated, _pairs in queued)
-    cost = estimate_cost(
+    cost, past_jobs = estimate_cost(
         model_partition=request.model_partition, runner=runner, prompt_tokens=tokens
     )
     return PlanJson(
@@ -237,6 +237,6 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
         queued_jobs=len(queued),
         queued_pairs=sum(pairs for _estimated, pairs in queued),
         estimated_prompt_tokens=tokens,
-        estimated_cost_usd=None if cost.cost_usd is None else round(cost.cost_usd, 4),
-        estimated_from_jobs=cost.jobs,
+        estimated_cost_usd=None if cost is None else round(cost, 4),
+        estimated_from_jobs=past_jobs,
     )

@@ -158,7 +158,7 @@ class TestKills:
         self, root, playing, monkeypatch
     ):
         with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr("review.batches.submit.BatchDispatch._submit", killing)
+            patched.setattr("review.batches.BatchDispatch._submit", killing)
             send()
 
         told = run("review_batches", "--json").json["batches"][0]
@@ -173,7 +173,7 @@ class TestKills:
         self, root, playing, monkeypatch
     ):
         with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr("review.batches.submit.record_batch", killing)
+            patched.setattr("review.batches.record_batch", killing)
             send()
         playing.end_batches()
 
@@ -210,7 +210,7 @@ class TestKills:
     ):
         send()
         playing.end_batches()
-        from review.batches.collect import BatchCollector
+        from review.batches import BatchCollector
 
         real, calls = getattr(BatchCollector, place), []
 

@@ -161,7 +161,7 @@ class TestIngest:
                 write_output(root, job_id, review)
             with CaptureQueriesContext(connection) as statements:
                 told = ingest_jobs(ids, request=request, config=make_config(root), now=NOW)
-            assert len(told.jobs) == len(ids)
+            assert len(told[0]) == len(ids)
             taken.append(len(statements))
 
         assert taken[0] == taken[1] <= 23

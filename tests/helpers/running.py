@@ -79,8 +79,8 @@ def recover_jobs(
         "processes": processes,
         "now": now,
     }
-    result = Recovery(action=RecoveryAction(action), **fields | overrides).recover()
-    return result.answer
+    answer, _errors = Recovery(action=RecoveryAction(action), **fields | overrides).recover()
+    return answer
 
 
 def write_output(root: Path, job_id: int, *reviews: str, only: Sequence[int] = ()) -> None:

@@ -60,7 +60,7 @@ class Command(ReviewCommand):
         if options["action"] == LIST:
             self._list(options)
             return
-        result = Recovery(
+        answer, errors = Recovery(
             RecoveryAction(options["action"]),
             options["actor"],
             options["older_than"],
@@ -72,9 +72,8 @@ class Command(ReviewCommand):
             reason=options["reason"] or "",
             dry_run=options["dry_run"],
         ).recover()
-        if len(options["job_ids"]) == 1 and result.errors:
-            raise result.errors[0]
-        answer = result.answer
+        if len(options["job_ids"]) == 1 and errors:
+            raise errors[0]
         refused = (f"refused: {item.message}" for item in answer.refused)
         self.show(answer, _lines(answer), warnings=refused)
         self.finish(_exit_code(answer))

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from review.batches.submit import BatchDispatch
+from review.batches import BatchDispatch
 from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
 from review.jobs.board import find_jobs
@@ -108,9 +108,10 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
     """Have the notes of the scope mended that have open findings."""
     began, config = timezone.now(), command.config
     wanted = _worker_request(options, config)
-    resolved = resolve_editor(wanted, config=config)
+    spec, provenance = resolve_editor(wanted, config=config)
     request = FixSweep(
-        resolved=resolved,
+        spec=spec,
+        provenance=provenance,
         limits=_limits(options, config),
         timeout=wanted.timeout,
         notes=tuple(options["notes"]),
@@ -131,9 +132,9 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
     return SweepJson(
         dry_run=bool(planned),
         model_partition=options["model"] or "",
-        runner=resolved.spec.name,
-        runner_model=resolved.provenance.runner_model,
-        runner_effort=resolved.provenance.runner_effort,
+        runner=spec.name,
+        runner_model=provenance.runner_model,
+        runner_effort=provenance.runner_effort,
         grouping=Grouping.NOTE.value,
         targets=len(fixed.notes),
         stopped=reason,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from review.errors import ExitCode
-from review.ingest.ingest import RefusedJob
+from review.ingest.load import RefusedJob
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
 from review.vocabulary import JobStatus
 

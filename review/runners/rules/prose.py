@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import Block, BlockKind
-from review.runners.rules.inline import OPAQUE
+from review.runners.rules.blocks import OPAQUE, Block, BlockKind
 from review.runners.rules.lists import NEVER_TWICE
 from review.runners.rules.page import Page
 from review.runners.rules.rule import info_if, rule

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import Block, BlockKind
-from review.runners.rules.inline import OPAQUE, InlineLink
+from review.runners.rules.blocks import OPAQUE, Block, BlockKind, InlineLink
 from review.runners.rules.page import Page, RuleInput, page_of
 from review.runners.rules.rule import rule
 from review.runners.rules.words import sentences, shown, word_count, word_sequence

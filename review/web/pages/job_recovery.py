@@ -101,7 +101,7 @@ def _recover(
 ) -> RecoveryJson:
     config = settings.current()
     with open_corpus(config) as corpus:
-        found = Recovery(
+        answer, _errors = Recovery(
             action=action,
             actor=actor(request),
             older_than=config.abandoned_after,
@@ -113,7 +113,7 @@ def _recover(
             reason=field(request, "reason", max_length=MAX_REASON),
             dry_run=dry_run,
         ).recover()
-    return found.answer
+    return answer
 
 
 def _job_ids(words: Sequence[str]) -> list[int]:
