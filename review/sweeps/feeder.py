@@ -231,12 +231,7 @@ class Feeder:
     """Gives jobs to run: made by this sweep, or queued by another parent for pairs of its scope."""
 
     def __init__(
-        self,
-        targets: Sequence[TargetInput],
-        request: SweepRequest,
-        *,
-        worker: Worker,
-        tally: Tally,
+        self, targets: Sequence[TargetInput], request: SweepRequest, *, worker: Worker, tally: Tally
     ) -> None:
         self.error: ReviewError | None = None
         self._request = request

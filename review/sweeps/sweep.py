@@ -95,10 +95,7 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
     answer.plan.estimates = priced_estimates(
-        planned,
-        model_partition=request.model_partition,
-        corpus=corpus,
-        config=worker.config,
+        planned, model_partition=request.model_partition, corpus=corpus, config=worker.config
     )
     return answer
 

@@ -15,11 +15,7 @@ from review.domain.model_partition import (
     model_part,
 )
 from review.errors import UsageRefused
-from review.jobs.provenance import (
-    PartitionMismatch,
-    canonical_partition,
-    validate_provenance,
-)
+from review.jobs.provenance import PartitionMismatch, canonical_partition, validate_provenance
 from review.knowledge_base.resolver import Linker
 from review.models import Provenance
 from review.runners.api.run import open_provider

@@ -24,13 +24,7 @@ from review.models import (
     ReviewPair,
 )
 from review.store.backup import BackupJson
-from review.vocabulary import (
-    OPEN_JOB_STATUSES,
-    AcceptanceKind,
-    JobStatus,
-    NotAccepted,
-    PairStatus,
-)
+from review.vocabulary import OPEN_JOB_STATUSES, AcceptanceKind, JobStatus, NotAccepted, PairStatus
 
 MAX_DETAILS = 20
 

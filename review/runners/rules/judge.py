@@ -15,15 +15,7 @@ from review.runners.rules import (
 from review.runners.rules.page import RuleInput
 from review.runners.rules.rule import Rule
 
-_SUBJECTS = (
-    acronyms,
-    frontmatter,
-    links,
-    prose,
-    quotations,
-    repository,
-    structure,
-)
+_SUBJECTS = (acronyms, frontmatter, links, prose, quotations, repository, structure)
 _DECLARED = (value for subject in _SUBJECTS for value in vars(subject).values())
 _RULES = {found.name: found for found in _DECLARED if isinstance(found, Rule)}
 RULES = dict(sorted(_RULES.items()))

@@ -236,10 +236,7 @@ def broken_anchors(page: Page) -> Iterator[TypedFinding]:
             yield page.link_finding(other, said)
 
 
-@rule(
-    "every footnote mark has its text",
-    "Write the footnote's text, or take its mark out.",
-)
+@rule("every footnote mark has its text", "Write the footnote's text, or take its mark out.")
 def broken_footnotes(page: Page) -> Iterator[TypedFinding]:
     defined = {
         str(token.meta["label"]).casefold(): page.lines_above + 1 + token.map[0]
@@ -268,8 +265,7 @@ def _is_footnote_mark(block: Block, mark: InlineLink, any_defined: bool) -> bool
 
 
 @rule(
-    "every link label is defined",
-    "Add `[label]: address` below, or write the address in the link.",
+    "every link label is defined", "Add `[label]: address` below, or write the address in the link."
 )
 def undefined_references(page: Page) -> Iterator[TypedFinding]:
     """Look for brackets side by side that the reader, who knows all definitions, took for text."""

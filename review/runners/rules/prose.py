@@ -36,7 +36,7 @@ _PLACEHOLDER = re.compile(
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
     r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
     r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[])"
-    r"|<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>",
+    r"|<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>"
 )
 _WHOLE_PLACEHOLDER = re.compile(
     rf"[*_(\[]{{0,3}}(?:{_MARK}|(?i:to be (?:determined|decided|written|defined|completed|added|"
@@ -183,10 +183,7 @@ def placeholder_text(page: Page) -> Iterator[TypedFinding]:
                 yield block.finding("a mark of work to be done", found.start(), before=_CONTEXT)
 
 
-@rule(
-    "times are given so that they stay true",
-    "Name the date or the version that is meant.",
-)
+@rule("times are given so that they stay true", "Name the date or the version that is meant.")
 def relative_dates(page: Page) -> Iterator[TypedFinding]:
     if _is_dated(page):
         return
@@ -305,10 +302,7 @@ def _is_no_sentence(sentence: str, words: int) -> bool:
     return len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)
 
 
-@rule(
-    "no word stands twice in a row by mistake",
-    "Take one of the two out.",
-)
+@rule("no word stands twice in a row by mistake", "Take one of the two out.")
 def repeated_words(page: Page) -> Iterator[TypedFinding]:
     for block in () if _SPOKEN.search(page.given.note_path) else page.prose:
         for first, second in pairwise(_WORD.finditer(block.prose)):

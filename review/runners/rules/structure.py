@@ -31,10 +31,7 @@ _UNESCAPED_PIPE = re.compile(r"(?<!\\)\|")
 _DELIMITER_ROW = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?\|?\s*")
 
 
-@rule(
-    "there is at most one heading of level 1",
-    "Make the later ones level 2, or split the note.",
-)
+@rule("there is at most one heading of level 1", "Make the later ones level 2, or split the note.")
 def multiple_h1(page: Page) -> Iterator[TypedFinding]:
     tops = [block for block in page.headings if block.level == _TOP]
     for block in tops[1:]:
@@ -60,8 +57,7 @@ def heading_level_skips(page: Page) -> Iterator[TypedFinding]:
 
 
 @rule(
-    "every heading has text or subsections under it",
-    "Write the section or take its heading out.",
+    "every heading has text or subsections under it", "Write the section or take its heading out."
 )
 def empty_sections(page: Page) -> Iterator[TypedFinding]:
     path = page.given.note_path
