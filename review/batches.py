@@ -19,7 +19,7 @@ from review.documents.base import Document, timestamp
 from review.errors import Conflict, InputRejected, ReviewError
 from review.ingest.parse import names_of
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
-from review.jobs.job_documents import LeftQueuedJson
+from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import parent_is_alive
 from review.models import Provenance, ReviewJob
 from review.protocol.telemetry import Usage, read_usage
@@ -146,13 +146,7 @@ class BatchDispatch:
                 ) from refused
             for job in jobs:
                 outcome = RunnerOutcome(failure=refused.failure)
-                document = close_job(
-                    job,
-                    replace(outcome, telemetry=telemetry_of([outcome])),
-                    actor=worker.actor,
-                    config=worker.config,
-                    now=worker.clock(),
-                )
+                document = _close(job, outcome, worker)
                 on_update(JobRun(document, Usage(), 0, 0.0, refused.failure))
             return
         record_batch(jobs, state)
@@ -327,19 +321,19 @@ class BatchCollector:
 
     def _close(self, job: ReviewJob, outcome: RunnerOutcome, shown: BatchJson) -> None:
         try:
-            status = retry_while_busy(lambda: self._ingest(job, outcome), stop=threading.Event())
+            closed = retry_while_busy(lambda: _close(job, outcome, self), stop=threading.Event())
         except Conflict:  # somebody else has closed it
             return
-        shown.closed[status] = shown.closed.get(status, 0) + 1
+        shown.closed[closed.status] = shown.closed.get(closed.status, 0) + 1
         cost = read_usage(outcome.telemetry).cost_usd
         if cost is not None:
             shown.cost_usd = round((shown.cost_usd or 0.0) + cost, 6)
         shown.jobs_without_cost += cost is None and outcome.telemetry is not None
 
-    def _ingest(self, job: ReviewJob, outcome: RunnerOutcome) -> str:
-        whole = replace(outcome, telemetry=telemetry_of([outcome]))
-        closed = close_job(job, whole, actor=self.actor, config=self.config, now=self.clock())
-        return closed.status
+
+def _close(job: ReviewJob, outcome: RunnerOutcome, by: Worker | BatchCollector) -> IngestedJobJson:
+    whole = replace(outcome, telemetry=telemetry_of([outcome]))
+    return close_job(job, whole, actor=by.actor, config=by.config, now=by.clock())
 
 
 def _shown(batch: OpenBatch) -> BatchJson:

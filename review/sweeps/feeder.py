@@ -179,6 +179,10 @@ class SweepRequest:
     def model_partition(self) -> str:
         return self.selection.model_partition or ""
 
+    @property
+    def notes_in_job(self) -> int | None:
+        return self.batch_size if self.grouping is Grouping.GATE else None
+
 
 def _without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
@@ -213,7 +217,7 @@ def create_wanted(
         model_partition=request.model_partition,
         grouping=request.grouping,
         actor=worker.actor,
-        batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
+        batch_size=request.notes_in_job,
         omit=frozenset(
             {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
         ),
@@ -336,5 +340,4 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
 
 def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
     """The targets as they will share jobs."""
-    batch_size = request.batch_size if request.grouping is Grouping.GATE else None
-    return group_targets(targets, grouping=request.grouping, batch_size=batch_size)
+    return group_targets(targets, grouping=request.grouping, batch_size=request.notes_in_job)
