@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from django.db import transaction
 
-from review.documents.problems import problem_json
+from review.documents.base import problem_json
 from review.domain.applicability import applies
 from review.domain.grouping import Group, Target, group_targets, split_by_cost
 from review.domain.paths import sha256_hex

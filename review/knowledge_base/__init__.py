@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from review.documents.problems import no_gate_found, no_note_found
+from review.documents.base import no_gate_found, no_note_found
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path
 from review.knowledge_base.contracts import with_contracts

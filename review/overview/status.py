@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from django.db.models import Count
 
-from review.documents.problems import no_gate_found, no_note_found, problem_json
+from review.documents.base import no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
 from review.jobs.leases import abandoned_jobs
 from review.jobs.provenance import unknown_partitions

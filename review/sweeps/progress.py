@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from review.documents.base import Document
-from review.documents.problems import ProblemJson
+from review.documents.base import Document, ProblemJson
 from review.ingest.load import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import PricedEstimateJson

@@ -13,7 +13,6 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 
 from review import settings
 from review.documents.base import Document, from_row
@@ -198,6 +197,3 @@ def _event(kind: EventKind, row: Any, reported: dict[str, Finding], folder: str)
 def _findings(fingerprints: Iterable[str]) -> dict[str, Finding]:
     """The latest report of each finding, by fingerprint."""
     return latest_of(Finding.objects.select_related("pair__note", "pair__gate"), fingerprints)
-
-
-urlpatterns = [path("events/", events, name="events")]
