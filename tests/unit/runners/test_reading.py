@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.runners.cli.error_texts import clean, error_in_answer, failure_of, saw_no_request
-from review.runners.cli.json_output import count, look, money, objects_in
+from review.runners.cli.output import (
+    clean,
+    count,
+    error_in_answer,
+    failure_of,
+    look,
+    money,
+    objects_in,
+    saw_no_request,
+)
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account
 from review.runners.registry import Access, Dialect, RunnerSpec
