@@ -14,8 +14,17 @@ from review.calibration.documents import (
     GroupRecordJson,
     ShareJson,
 )
-from review.calibration.labels import NONE, Cell, Labels, Standings, count_findings, is_person
-from review.calibration.outcomes import Decisions, read_addressed, read_decisions
+from review.calibration.labels import (
+    NONE,
+    Cell,
+    Decisions,
+    Labels,
+    Standings,
+    count_findings,
+    is_person,
+    read_addressed,
+    read_decisions,
+)
 from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from review.calibration.documents import AgreementJson, GateRecordJson
-from review.documents.base import Document
-from review.documents.problems import ProblemJson
+from review.documents.base import Document, ProblemJson
 from review.findings.documents import QueueFindingJson
 from review.jobs.costs import CostsJson
 from review.selection.documents import ChangeJson, GateJson, RenameJson
@@ -64,7 +63,7 @@ class StatusJson(Document, kw_only=True):
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
     warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
     `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
-    the numbers do not tell; `renames` are orphans of which there is a note under another path;
+    the numbers do not tell; `renames` are orphans of which there is a file under another path;
     `next_steps` are what to do, in order.
     """
 

@@ -14,8 +14,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from review.models import CurrentAcceptance, Finding, ReviewPair
 from review.vocabulary import JobStatus
 from review.web.pages import jobs as jobs_page
-from review.web.pages import needs_a_look as looks_page
 from review.web.pages import queue as queue_page
+from review.web.pages import reviews as looks_page
 from tests.builders import (
     GATES_FOLDER,
     NOTE,

@@ -1,0 +1,197 @@
+"""Closes a job by the output of its runs: complete reviews are kept; without any, it fails."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from review.domain.processes import Parent
+from review.ingest.ingest import ingest_job, keep_raw
+from review.ingest.load import IngestRequest, JobMoved, NoBlocks, NoOutput
+from review.ingest.parse import read_output
+from review.job_files import ArtifactStore
+from review.jobs.board import require_job, show_ingested
+from review.jobs.job_documents import IngestedJobJson
+from review.jobs.leases import new_lease, parent_is_alive
+from review.jobs.mirror import rewrite_job_files
+from review.jobs.output_states import left_outcomes, run_folders
+from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
+from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
+from review.runners.process.table import Processes
+from review.runners.run import end_left_over, forget_run
+from review.settings.config import Config
+from review.vocabulary import FailureCode, JobStatus
+
+_CUT_OFF = (
+    "where the model reached its output limit, give it less at once (--batch-size, or"
+    " max_prompt_tokens in kb/review.toml)"
+)
+
+
+def close_job(
+    job: ReviewJob,
+    outcome: RunnerOutcome,
+    *,
+    actor: str,
+    lease: Lease | None = None,
+    config: Config,
+    now: datetime,
+) -> IngestedJobJson:
+    """Ingest the text of a job's last run; where it holds no review, the job fails.
+
+    :param outcome: of the last run, with the telemetry of all.
+    :raises JobMoved, JobReplaced, LeaseLost: it was taken from us meanwhile.
+    """
+    text, failure, missing = outcome.text, outcome.failure, dict[int, str]()
+    if text is not None:
+        ArtifactStore(config).keep_input(job.bundle_output_path, text)
+        request = IngestRequest(
+            actor, telemetry=outcome.telemetry, failure=failure, typed=outcome.typed, lease=lease
+        )
+        try:
+            return ingest_job(job.pk, request=request, config=config, now=now)
+        except (NoOutput, NoBlocks) as refused:
+            # An answer that stops in its first block is an output, of which every pair is missing.
+            found = read_output(job, text, config=config)
+            missing = dict(found.missing)
+            begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
+            no_output = RunnerFailure(FailureCode.NO_OUTPUT, refused.message)
+            failure = failure or (begun if found.is_begun else no_output)
+    if failure is None:
+        failure = RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output")
+    with transaction.atomic():
+        telemetry = outcome.telemetry
+        move_to_failed(job, failure, actor=actor, telemetry=telemetry, lease=lease, now=now)
+        ReviewPair.objects.mark_missing(job.pk, reasons=missing)
+        if text is not None and text.strip():
+            keep_raw(job, text, now=now)
+    return closed_job(job.pk, config=config)
+
+
+def fail_job(
+    job_id: int,
+    failure: RunnerFailure,
+    *,
+    actor: str,
+    leaving: JobStatus,
+    config: Config,
+    now: datetime,
+) -> IngestedJobJson:
+    """Fail a job of which nothing is known; its pairs without a review become missing.
+
+    :raises JobMoved: it is not, or no longer, in the state it was to leave.
+    """
+    job = require_job(job_id)
+    job.status = leaving
+    with transaction.atomic():
+        move_to_failed(job, failure, actor=actor, now=now)
+    return closed_job(job_id, config=config)
+
+
+def move_to_failed(
+    job: ReviewJob,
+    failure: RunnerFailure,
+    *,
+    actor: str,
+    telemetry: Mapping[str, Any] | None = None,
+    lease: Lease | None = None,
+    now: datetime,
+) -> None:
+    """Fail the job and mark its open pairs missing; call it inside a transaction.
+
+    :param lease: of the claim whose job it is; None where anybody may fail it.
+    :raises JobMoved: it is no longer in the state that `job` has.
+    """
+    leaving = JobStatus(job.status)
+    # First, so that a job somebody else moved stops us before any other write.
+    moved = ReviewJob.objects.held_by(lease).close(
+        [job],
+        leaving=leaving,
+        ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
+        telemetry=telemetry,
+        now=now,
+    )
+    if not moved:
+        raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
+    ReviewPair.objects.mark_missing(job.pk)
+    move = JobMove(job.pk, leaving, JobStatus.FAILED, failure.reason)
+    JobEvent.objects.record([move], actor=actor, now=now)
+
+
+def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
+    """Return a closed job as its ingest or its failure reports it, and write its files again."""
+    job = require_job(job_id)
+    problems = rewrite_job_files(job_id, config=config)
+    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    return show_ingested(job, pairs, problems=problems, gates_folder=config.gates_folder)
+
+
+def orphaned_jobs(processes: Processes) -> list[int]:
+    """Return running jobs whose parent here is gone or whose lease ran out, oldest first."""
+    of_this_host = Q(parent_host=processes.host, batch_until=None) | Q(leased_until__isnull=False)
+    running = ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING)
+    return [
+        job.pk
+        for job in running.order_by("pk")
+        if parent_is_alive(job, processes=processes) is False
+    ]
+
+
+def salvage_job(
+    job_id: int, *, actor: str, parent: Parent, config: Config, now: datetime
+) -> IngestedJobJson:
+    """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
+
+    Killed at any point, the next salvage finishes the work.
+
+    :raises ReviewError: the job is another process's by now, or cannot be read or written.
+    """
+    job = require_job(job_id)
+    # So that no worker takes it over while what it left is ended and read.
+    lease = new_lease(config.lease)
+    if not ReviewJob.objects.take_over(
+        job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
+    ):
+        raise JobMoved(f"job {job_id} was moved by another process; look at it again")
+    outcome = collect_output(job, config=config)
+    document = close_job(job, outcome, actor=actor, config=config, now=now)
+    if document.status == JobStatus.COMPLETED:
+        for folder in run_folders(job, config=config):
+            shutil.rmtree(folder, ignore_errors=True)
+    return document
+
+
+def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
+    """End the job's remaining runs, and write the best of their texts to its output.
+
+    Only for a job whose parent is gone. The outcome has the telemetry of all its runs, no text
+    without any review, and no failure with all of them.
+
+    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
+    """
+    folders = run_folders(job, config=config)
+    for folder in folders:
+        end_left_over(folder)
+    outcomes = left_outcomes(job, config=config)
+    store = ArtifactStore(config)
+    written = store.read_output(job.bundle_output_path)
+    best, is_complete, most = None, False, 0
+    for text in (written, *(outcome.text for outcome in outcomes)):
+        parsed = read_output(job, text or b"", config=config)
+        if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
+            best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
+    if best is not None and best != written:
+        store.keep_input(job.bundle_output_path, best)
+    for folder in folders:
+        forget_run(folder)
+    failure = outcomes[-1].failure if outcomes else None
+    if failure is None or failure.code is FailureCode.INTERRUPTED:
+        parent = f"its parent, process {job.parent_pid} on {job.parent_host}"
+        reason = f"{parent}, was gone before it ended"
+        failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
+    return RunnerOutcome(best, None if is_complete else failure, telemetry_of(outcomes))
