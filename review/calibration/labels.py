@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from review.domain.paths import lens_of
 from review.domain.statistics import Beta, Proportion, pooled_mean, shrunk
 from review.models import Disposition, Finding, FindingState, KbPath, NamedKeys
 from review.selection.path_filters import gate_label
-from review.vocabulary import DispositionState, NotAccepted
+from review.vocabulary import Decision, DispositionState, NotAccepted
 
 PEOPLE = "human:"
 NONE = Proportion(0, 0)
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
     partition: int
 
 
-_CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_id")
+CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_id")
 
 
 def is_person(actor: str) -> bool:
@@ -41,7 +41,7 @@ def is_person(actor: str) -> bool:
 
 def count_findings() -> Counter[Cell]:
     """Count the findings of each cell; one that was reported again counts once."""
-    rows = Finding.objects.exclude(pair__not_accepted=NotAccepted.TRIAL).values_list(*_CELL)
+    rows = Finding.objects.exclude(pair__not_accepted=NotAccepted.TRIAL).values_list(*CELL)
     counted = rows.annotate(Count("fingerprint", distinct=True))
     return Counter({Cell(*cell): number for *cell, number in counted.order_by()})
 
@@ -55,7 +55,7 @@ class Labels:
         self._said = list(rows)
         self._cells: defaultdict[str, set[Cell]] = defaultdict(set)
         about = Finding.objects.filter(fingerprint__in=Disposition.objects.values("fingerprint"))
-        for name, *cell in about.order_by().values_list("fingerprint", *_CELL):
+        for name, *cell in about.order_by().values_list("fingerprint", *CELL):
             self._cells[name].add(Cell(*cell))
         self._same = self._read_others({name for name, *_said in self._said} - set(self._cells))
 
@@ -80,8 +80,10 @@ class Labels:
         """
         same: dict[str, str] = {}
         rows = FindingState.objects.filter(
-            fingerprint__in=Disposition.objects.values("fingerprint")
-        ).values_list("fingerprint", "finding__fingerprint", *_CELL)
+            # Of a pass a person said that it warns or fails, not the gate.
+            ~Q(finding=None, pair__decision=Decision.PASS),
+            fingerprint__in=Disposition.objects.values("fingerprint"),
+        ).values_list("fingerprint", "finding__fingerprint", *CELL)
         for name, reported, *cell in rows if wanted else ():
             if name in wanted:
                 same[name] = reported or name
