@@ -56,7 +56,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "review.web.core.actions.shell",
+                "review.web.core.responses.shell",
             ],
         },
     }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from review.acceptance.finding_states import refresh_finding_states
 from review.models import (
     Acceptance,
     CurrentAcceptance,
+    FileSnapshot,
     ReviewJob,
     ReviewPair,
     ReviewStore,
@@ -19,7 +21,7 @@ _Key = tuple[int, int, int]
 
 
 def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
-    """Make the acceptance of the texts that a pair's review judged, as yet without a decision."""
+    """Make the acceptance of the texts that a pair's review judged."""
     return Acceptance(
         note_id=pair.note_id,
         gate_id=pair.gate_id,
@@ -30,6 +32,17 @@ def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
         decision=pair.decision,
         review_pair=pair,
         text_read_at=job.created_at,
+    )
+
+
+def of_texts(note: FileSnapshot, gate: FileSnapshot, **said: Any) -> Acceptance:
+    """Make the acceptance of two texts, with what else its columns say."""
+    return Acceptance(
+        note_id=note.path_id,
+        gate_id=gate.path_id,
+        note_snapshot_id=note.pk,
+        gate_snapshot_id=gate.pk,
+        **said,
     )
 
 

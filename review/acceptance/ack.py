@@ -12,14 +12,13 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
-from review.acceptance.accept import accept
+from review.acceptance.accept import accept, of_texts
 from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKeyJson
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import (
-    Acceptance,
     CurrentAcceptance,
     DecisionEvent,
     FileSnapshot,
@@ -191,12 +190,10 @@ def accept_now(
     for pair, decision, review_pair_id in pairs:
         note, gate = (keys[text.path, text.sha256] for text in (pair.note, pair.gate))
         rows.append(
-            Acceptance(
-                note_id=note.path_id,
-                gate_id=gate.path_id,
+            of_texts(
+                note,
+                gate,
                 model_partition_id=partition.pk,
-                note_snapshot_id=note.pk,
-                gate_snapshot_id=gate.pk,
                 kind=options.kind,
                 decision=decision,
                 review_pair_id=review_pair_id,

@@ -19,7 +19,7 @@ from review.acceptance.ack import (
     refused_json,
 )
 from review.acceptance.documents import AcksJson, KeyJson, RefusedKeyJson, TrivialAcksJson
-from review.documents.problems import problem_json
+from review.documents.base import problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, ReviewError, UsageRefused
 from review.findings.documents import QueueFindingJson

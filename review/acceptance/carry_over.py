@@ -16,7 +16,7 @@ from typing import TypeAlias
 from django.db import transaction
 from django.db.models import Q
 
-from review.acceptance.accept import accept
+from review.acceptance.accept import accept, of_texts
 from review.acceptance.ack import code_of
 from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.acceptance.finding_states import recompute_states
@@ -284,12 +284,10 @@ class _Carrying:
         elif event.review_pair_id is None:
             actor, reason = event.actor, f"{event.reason} ({reason} by {actor})"
         is_review = request.new_path is not None and event.review_pair_id is not None
-        return Acceptance(
-            note_id=note.path_id,
-            gate_id=gate.path_id,
+        return of_texts(
+            note,
+            gate,
             model_partition_id=row.model_partition_id,
-            note_snapshot_id=note.pk,
-            gate_snapshot_id=gate.pk,
             kind=AcceptanceKind.CARRY_OVER if is_review else AcceptanceKind.OVERRIDE,
             decision=Decision.PASS if request.new_path is None else row.decision,
             review_pair_id=event.review_pair_id if is_review else None,

@@ -14,9 +14,19 @@ from review.calibration.documents import (
     GroupRecordJson,
     ShareJson,
 )
-from review.calibration.labels import NONE, Cell, Labels, Standings, count_findings, is_person
-from review.calibration.outcomes import Decisions, read_addressed, read_decisions
-from review.calibration.passes import pick_passes, read_missed
+from review.calibration.labels import (
+    NONE,
+    Cell,
+    Decisions,
+    Labels,
+    Standings,
+    count_findings,
+    is_person,
+    pick_passes,
+    read_addressed,
+    read_decisions,
+    read_missed,
+)
 from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
@@ -56,7 +66,9 @@ def read_calibration(
     reading.select(keys, partitions)
     document = reading.document({gate.path: gate.sha256 for gate in corpus.gates.gates})
     if passes:
-        document.passes_to_read = pick_passes(found, partitions, number=passes)
+        document.passes_to_read = pick_passes(
+            (gate.sha256 for gate in found), partitions, number=passes
+        )
     return document
 
 
@@ -70,8 +82,7 @@ class _Reading:
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
         labels, self._findings, self._addressed = Labels(), count_findings(), read_addressed()
         self._missed = read_missed()
-        decided = self._decisions.counts if self._decisions else ()
-        cells = {*self._findings, *self._missed, *decided}
+        cells = {*self._findings, *self._missed, *(decisions.counts if decisions else ())}
         self._standings = Standings(labels, cells, gates_folder=config.gates_folder)
         self._people = self._standings.people
         self._agents = labels.precision(lambda actor: not is_person(actor))

@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, OuterRef, Q, Subquery
 
 from review.domain.paths import lens_of
-from review.domain.statistics import Beta, Proportion, pooled_mean, shrunk
-from review.models import Disposition, Finding, FindingState, KbPath, NamedKeys
+from review.domain.statistics import Agreement, Beta, Proportion, pooled_mean, shrunk
+from review.models import (
+    CurrentAcceptance,
+    DecisionEvent,
+    Disposition,
+    FileSnapshot,
+    Finding,
+    FindingState,
+    JoinedKeys,
+    KbPath,
+    NamedKeys,
+    ReviewPair,
+    batched,
+)
 from review.selection.path_filters import gate_label
-from review.vocabulary import Decision, DispositionState, NotAccepted
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    QUEUED_DECISIONS,
+    AcceptanceKind,
+    Decision,
+    DispositionState,
+    NotAccepted,
+    PairStatus,
+)
 
 PEOPLE = "human:"
 NONE = Proportion(0, 0)
@@ -31,7 +53,7 @@ class Cell(NamedTuple):
     partition: int
 
 
-CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_id")
+_CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_id")
 
 
 def is_person(actor: str) -> bool:
@@ -41,7 +63,7 @@ def is_person(actor: str) -> bool:
 
 def count_findings() -> Counter[Cell]:
     """Count the findings of each cell; one that was reported again counts once."""
-    rows = Finding.objects.exclude(pair__not_accepted=NotAccepted.TRIAL).values_list(*CELL)
+    rows = Finding.objects.exclude(pair__not_accepted=NotAccepted.TRIAL).values_list(*_CELL)
     counted = rows.annotate(Count("fingerprint", distinct=True))
     return Counter({Cell(*cell): number for *cell, number in counted.order_by()})
 
@@ -55,7 +77,7 @@ class Labels:
         self._said = list(rows)
         self._cells: defaultdict[str, set[Cell]] = defaultdict(set)
         about = Finding.objects.filter(fingerprint__in=Disposition.objects.values("fingerprint"))
-        for name, *cell in about.order_by().values_list("fingerprint", *CELL):
+        for name, *cell in about.order_by().values_list("fingerprint", *_CELL):
             self._cells[name].add(Cell(*cell))
         self._same = self._read_others({name for name, *_said in self._said} - set(self._cells))
 
@@ -83,7 +105,7 @@ class Labels:
             # Of a pass a person said that it warns or fails, not the gate.
             ~Q(finding=None, pair__decision=Decision.PASS),
             fingerprint__in=Disposition.objects.values("fingerprint"),
-        ).values_list("fingerprint", "finding__fingerprint", *CELL)
+        ).values_list("fingerprint", "finding__fingerprint", *_CELL)
         for name, reported, *cell in rows if wanted else ():
             if name in wanted:
                 same[name] = reported or name
@@ -136,3 +158,141 @@ class Standings:
 
     def lens(self, gate: int) -> str:
         return lens_of(self._ids[gate])
+
+
+_AT_ONCE = 200
+# A multiplier and a modulus that scatter consecutive keys.
+_SCATTER, _WITHIN = 2_654_435_761, 2**32
+_Keys = frozenset[int]  # of texts of notes
+# A gate and its text, and the two partitions.
+AgreementKey = tuple[int, int, int, int]
+
+
+@dataclass
+class Decisions:
+    """Reviews by decision, repeats that flipped, and tables of two partitions."""
+
+    counts: dict[Cell, dict[str, int]] = field(default_factory=dict)
+    flips: dict[Cell, Proportion] = field(default_factory=dict)
+    tables: dict[AgreementKey, Agreement] = field(default_factory=dict)
+
+
+def read_decisions(gates: Collection[int] | None = None) -> Decisions:
+    """Read the reviews of some gates, by key, or of all.
+
+    A partition that judged the same two texts several times flags them if at least half of its
+    reviews do; it flipped if not all do or none.
+    """
+    rows = ReviewPair.objects.completed().filter(decision__in=ACCEPTING_DECISIONS)
+    if gates is not None:
+        rows = rows.filter(gate_id__in=NamedKeys(gates))
+    # One row a cell: the notes of a cell come as one string, which is cheaper than a row for each.
+    cells = rows.values_list("gate_id", "gate_snapshot_id", "job__model_partition_id").annotate(
+        passes=JoinedKeys("note_snapshot_id", filter=Q(decision=Decision.PASS)),
+        flags=JoinedKeys("note_snapshot_id", filter=Q(decision__in=QUEUED_DECISIONS)),
+        fails=Count("pk", filter=Q(decision=Decision.FAIL)),
+    )
+    found = Decisions()
+    ordered = cells.order_by("gate_id", "gate_snapshot_id", "job__model_partition_id").iterator()
+    for (gate, text), group in groupby(ordered, key=itemgetter(0, 1)):
+        judged = []
+        for *_texts, partition, passes, flags, fails in group:
+            cell = Cell(gate, text, partition)
+            passed, flagged = _counted(passes), _counted(flags)
+            found.counts[cell] = {
+                "pass": passed.total(), "warn": flagged.total() - fails, "fail": fails
+            }  # fmt: skip
+            repeated = [key for key in passed | flagged if passed[key] + flagged[key] > 1]
+            flips = sum(key in passed and key in flagged for key in repeated)
+            found.flips[cell] = Proportion(flips, len(repeated))
+            flagging = frozenset(key for key in flagged if flagged[key] >= passed[key])
+            judged.append((partition, flagging, frozenset(passed | flagged)))
+        for one, other in combinations(judged, 2):
+            if table := _table(one[1:], other[1:]):
+                found.tables[gate, text, one[0], other[0]] = table
+    return found
+
+
+def _counted(joined: str | None) -> Counter[int]:
+    return Counter(map(int, joined.split(","))) if joined else Counter()
+
+
+def _table(one: tuple[_Keys, _Keys], other: tuple[_Keys, _Keys]) -> Agreement | None:
+    """Compare what two partitions flag, of the notes that both judged; None: they share none."""
+    (flagged, judged), (flagged2, judged2) = one, other
+    shared, both = judged & judged2, len(flagged & flagged2)
+    first, second = len(flagged & shared) - both, len(flagged2 & shared) - both
+    rest = len(shared) - both - first - second
+    return Agreement(both, first, second, rest) if shared else None
+
+
+def read_addressed() -> dict[Cell, Proportion]:
+    """Count the addressed ones of the findings with a next review of a later text of the note.
+
+    The next review is by the same text of the gate in the same partition. Findings of reviews that
+    passed the note, and those whose quote was not found in it, are not counted.
+    """
+    after = ReviewPair.objects.filter(
+        note_id=OuterRef("pair__note_id"),
+        gate_id=OuterRef("pair__gate_id"),
+        gate_snapshot_id=OuterRef("pair__gate_snapshot_id"),
+        job__model_partition_id=OuterRef("pair__job__model_partition_id"),
+        status=PairStatus.COMPLETED,
+        pk__gt=OuterRef("pair_id"),
+    ).exclude(note_snapshot_id=OuterRef("pair__note_snapshot_id"))
+    rows = Finding.objects.filter(pair__decision__in=QUEUED_DECISIONS, note_line__isnull=False)
+    rows = rows.exclude(pair__not_accepted=NotAccepted.TRIAL).annotate(
+        next=Subquery(after.order_by("pk").values("pk")[:1])
+    )
+    columns = (
+        "pair__note_snapshot_id", "next", "fingerprint", "quote", "note_line",
+        "pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_id",
+    )  # fmt: skip
+    found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
+    followed = rows.filter(next__isnull=False).order_by("pk").values_list(*columns)
+    for chunk in batched(list(followed), _AT_ONCE):
+        following = NamedKeys({row[1] for row in chunk})
+        listed = Finding.objects.filter(pair_id__in=following)
+        repeated = set(listed.values_list("pair_id", "fingerprint"))
+        later = ReviewPair.objects.filter(pk__in=following)
+        text_after = dict(later.values_list("pk", "note_snapshot_id"))
+        keys = NamedKeys({row[0] for row in chunk} | set(text_after.values()))
+        texts = dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))
+        for before, pair_id, name, quote, line, *cell in chunk:
+            changed = _is_changed(texts[before], texts[text_after[pair_id]], quote, line)
+            addressed = changed and (pair_id, name) not in repeated
+            found[Cell(*cell)] += Proportion(int(addressed), 1)
+    return found
+
+
+def _is_changed(before: str, after: str, quote: str, line: int) -> bool:
+    """Return True if a line that the quote covers is not in the later text."""
+    lines = before.split("\n")
+    last = line + quote.strip().count("\n")
+    kept = set(after.split("\n"))
+    return any(text not in kept for text in lines[line - 1 : last])
+
+
+def read_missed() -> dict[Cell, Proportion]:
+    """Count, of the passes that people decided again, those that are to warn or fail."""
+    rows = DecisionEvent.objects.filter(actor__startswith=PEOPLE, pair__decision=Decision.PASS)
+    said = rows.order_by("pk").values_list("pair_id", "decision", *_CELL)
+    last = {pair: (Cell(*cell), word in QUEUED_DECISIONS) for pair, word, *cell in said}
+    found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
+    for cell, missed in last.values():
+        found[cell] += Proportion(int(missed), 1)
+    return found
+
+
+def pick_passes(texts: Iterable[str], partitions: Collection[str], *, number: int) -> list[int]:
+    """Pick accepted passes by these texts of gates that no person decided: as if at random."""
+    rows = CurrentAcceptance.objects.filter(
+        decision=Decision.PASS,
+        event__kind=AcceptanceKind.FULL_REVIEW,
+        event__reason="",
+        gate_snapshot__content_sha256__in=set(texts),
+    )
+    if partitions:
+        rows = rows.filter(model_partition__name__in=partitions)
+    pairs = rows.order_by(F("event__review_pair_id") * _SCATTER % _WITHIN)
+    return list(pairs.values_list("event__review_pair_id", flat=True)[:number])

@@ -12,8 +12,7 @@ import msgspec
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
 from review.check.lock import LOCK_PATH, Lock, LockedFinding, LockedNote, read_lock, stored_lock
-from review.documents.base import from_row
-from review.documents.problems import no_note_found, problem_json
+from review.documents.base import from_row, no_note_found, problem_json
 from review.domain.applicability import applies
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.domain.paths import path_below

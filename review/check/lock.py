@@ -12,8 +12,7 @@ import msgspec
 from msgspec.structs import asdict, astuple
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report
-from review.documents.base import encode, from_row
-from review.documents.problems import problem_json
+from review.documents.base import encode, from_row, problem_json
 from review.domain.printing import UNSAFE
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson

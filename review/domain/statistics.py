@@ -35,10 +35,7 @@ class Proportion:
 
     @property
     def bound(self) -> float | None:
-        """The one-sided 95 % bound: the most if none were so, the least if all were; else None.
-
-        Exact; near 3/n, the rule of three of Hanley and Lippman-Hand (1983).
-        """
+        """The one-sided 95 % bound if none or all were so: exact, near 3/n (Hanley 1983)."""
         if not self.n or 0 < self.k < self.n:
             return None
         least: float = _UNLIKELY ** (1 / self.n)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from review.documents.base import Document
-from review.documents.problems import ProblemJson
+from review.documents.base import Document, ProblemJson
 
 WARN_SCHEMA = "warn-selector/1"
 

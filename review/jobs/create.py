@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from operator import attrgetter
 
-from review.documents.problems import problem_json
+from review.documents.base import problem_json
 from review.domain.applicability import applies
 from review.domain.grouping import Group, Target, group_targets, split_by_cost
 from review.domain.problems import Problem

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from review.documents.problems import no_gate_found, no_note_found
+from review.documents.base import no_gate_found, no_note_found
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path
 from review.knowledge_base.contracts import with_contracts
@@ -154,7 +154,8 @@ class Corpus:
         folder = self._gates_folder
         found = self._scan_folder(folder, gates_folder=folder)
         catalog = load_gates(found, folder=folder, read=self._read, index=self._index)
-        return with_contracts(catalog, Path(self._root), self._config.contracts)
+        contracts = self._config.contracts
+        return with_contracts(catalog, contracts, root=Path(self._root), read=self._read)
 
     def cases(self, gate: Gate) -> GateCases:
         """Read the cases of a gate, from the folder next to it."""

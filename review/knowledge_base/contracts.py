@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from review.domain.applicability import Requirement
 from review.domain.paths import gate_path_of
-from review.domain.problems import Problem
 from review.knowledge_base.gate_catalog import GateCatalog
 from review.knowledge_base.gate_definition import Gate, read_gate
 from review.knowledge_base.notes import in_order
+from review.knowledge_base.reader import FileContent, UnreadableFile, decode
 from review.vocabulary import ProblemCode
 
 TYPE, COLLECTION = "type", "collection"
@@ -21,20 +21,28 @@ _OF_A_FOLDER = ("collection", "readme", "index")
 _SECTION = re.compile(r"^##[ \t]+Review[ \t#]*$\n(.*?)(?=^##?[ \t]|\Z)", re.M | re.S)
 
 
-def with_contracts(catalog: GateCatalog, root: Path, patterns: Iterable[str]) -> GateCatalog:
+def with_contracts(
+    catalog: GateCatalog,
+    patterns: Collection[str],
+    *,
+    root: Path,
+    read: Callable[[str, str], FileContent],
+) -> GateCatalog:
     """Add the gates of the files that fit these patterns; a gate's own file goes before a contract."""
+    if not patterns:
+        return catalog
     found = {path for pattern in patterns for path in root.glob(pattern) if path.is_file()}
     taken = {gate.path for gate in catalog.gates}
     gates, problems = list(catalog.gates), list(catalog.problems)
-    for file in sorted(found):
+    for path in sorted(file.relative_to(root).as_posix() for file in found):
         try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            path = file.relative_to(root).as_posix()
-            message = f"is a contract of [gates] and cannot be read: {error}"
-            problems.append(Problem(path, ProblemCode.INVALID_GATE, message, skipped=True))
+            text = decode(path, read(path, path).data)
+        except UnreadableFile as error:
+            message = f"is a contract of [gates] and cannot be read: {error.problem.message}"
+            invalid = replace(error.problem, code=ProblemCode.INVALID_GATE, message=message)
+            problems.append(invalid)
             continue
-        for gate in _gates_of(file.relative_to(root).as_posix(), text, folder=catalog.folder):
+        for gate in _gates_of(path, text, folder=catalog.folder):
             if gate.path not in taken:
                 taken.add(gate.path)
                 gates.append(gate)

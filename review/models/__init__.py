@@ -15,7 +15,9 @@ from review.models.reviews import (
     FindingState,
     ReviewPair,
     ReviewText,
+    as_decided,
     latest_decided,
+    latest_of,
 )
 from review.models.snapshots import FileSnapshot, Texts
 
@@ -44,6 +46,8 @@ __all__ = [
     "ReviewStore",
     "ReviewText",
     "Texts",
+    "as_decided",
     "batched",
     "latest_decided",
+    "latest_of",
 ]

@@ -278,15 +278,20 @@ class Finding(models.Model):
         ]
 
 
+def latest_of(rows: Any, fingerprints: Iterable[str]) -> dict[str, Any]:
+    """Return the last of these rows for each fingerprint that has one."""
+    found: dict[str, Any] = {}
+    for chunk in batched(sorted(set(fingerprints)), 500):
+        some = rows.filter(fingerprint__in=chunk).values("fingerprint").order_by()
+        last = rows.filter(pk__in=some.annotate(last=Max("pk")).values("last"))
+        found.update((row.fingerprint, row) for row in last)
+    return found
+
+
 class DispositionQuerySet(models.QuerySet["Disposition"]):
     def latest_of(self, fingerprints: Iterable[str]) -> dict[str, Disposition]:
         """The one that counts for each fingerprint: the last."""
-        found: dict[str, Disposition] = {}
-        for chunk in batched(sorted(set(fingerprints)), 500):
-            rows = self.filter(fingerprint__in=chunk).values("fingerprint")
-            last = self.filter(pk__in=rows.annotate(last=Max("pk")).values("last"))
-            found.update((row.fingerprint, row) for row in last)
-        return found
+        return latest_of(self, fingerprints)
 
 
 class Disposition(models.Model):
@@ -317,13 +322,12 @@ def latest_decided(
     fingerprints: Iterable[str], dispositions: Any = Disposition.objects
 ) -> dict[str, Decided]:
     """Return the last disposition of each finding that has one."""
-    found: dict[str, Decided] = {}
-    for chunk in batched(sorted(set(fingerprints)), 500):
-        rows = dispositions.filter(fingerprint__in=chunk).order_by("pk")
-        columns = ("fingerprint", "state", "note_sha256", "at")
-        for fingerprint, state, *when in rows.values_list(*columns):
-            found[fingerprint] = Decided(DispositionState(state), *when)
-    return found
+    rows = latest_of(dispositions, fingerprints)
+    return {fingerprint: as_decided(row) for fingerprint, row in rows.items()}
+
+
+def as_decided(row: Disposition) -> Decided:
+    return Decided(DispositionState(row.state), row.note_sha256, row.at)
 
 
 class FindingState(models.Model):

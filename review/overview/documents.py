@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from review.calibration.documents import AgreementJson, GateRecordJson
-from review.documents.base import Document
-from review.documents.problems import ProblemJson
+from review.documents.base import Document, ProblemJson
 from review.findings.documents import QueueFindingJson
 from review.jobs.costs import CostsJson
 from review.selection.documents import ChangeJson, GateJson, RenameJson

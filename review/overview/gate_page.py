@@ -9,8 +9,7 @@ from itertools import islice
 
 from django.db.models import Count, Exists, Max, OuterRef
 
-from review.documents.base import from_row
-from review.documents.problems import problem_json
+from review.documents.base import from_row, problem_json
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate, UnreadableFile

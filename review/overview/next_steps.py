@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from review.overview.documents import PartitionStatusJson, StatusJson, StepJson
 from review.settings.config import RULES_PARTITION
@@ -32,7 +33,7 @@ def next_steps(
     :param trivial: by partition, pairs whose note changed in nothing that the gate watches.
     :param model: the only partition that is looked at; None looks at all.
     """
-    judged = [item for item in status.partitions if item.model_partition != RULES_PARTITION]
+    judged = judged_by_models(status)
     is_new = not judged and model is None and status.gates and status.notes
     given_up, jobs = len(status.abandoned_jobs), status.jobs
     steps = [
@@ -44,7 +45,7 @@ def next_steps(
             for item in status.renames[:3]
         ),
         ("pairs that rules judge for free", 0 if model else stale_rules, _SWEEP),
-        *(step for item in judged[:3] for step in _stale(item, model_pairs, trivial)),
+        *(step for item in judged for step in _stale(item, model_pairs, trivial)),
         (
             "pairs that no model has reviewed",
             model_pairs * bool(is_new),
@@ -60,6 +61,12 @@ def next_steps(
         for what, count, command in steps
         if count > 0
     ][:MOST]
+
+
+def judged_by_models(status: StatusJson) -> list[PartitionStatusJson]:
+    """Return the partitions of models that steps speak of."""
+    judged = (item for item in status.partitions if item.model_partition != RULES_PARTITION)
+    return list(islice(judged, 3))
 
 
 def step_lines(status: StatusJson) -> Iterator[str]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from review.documents.base import from_row, timestamp
-from review.documents.problems import problem_json
+from review.documents.base import from_row, problem_json, timestamp
 from review.domain.applicability import applies
 from review.domain.paths import lens_of, normalise_path
 from review.domain.problems import Problem

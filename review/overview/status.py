@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from django.db.models import Count
 
-from review.documents.problems import no_gate_found, no_note_found, problem_json
+from review.documents.base import no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
 from review.jobs.abandonment import abandoned_jobs
 from review.jobs.provenance import unknown_partitions
@@ -22,7 +22,7 @@ from review.overview.documents import (
     SkipJson,
     StatusJson,
 )
-from review.overview.next_steps import next_steps
+from review.overview.next_steps import judged_by_models, next_steps
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
@@ -99,7 +99,7 @@ def read_status(
 
 def _trivial_changes(corpus: Corpus, status: StatusJson) -> Iterator[tuple[str, int]]:
     """Yield partitions with the number of their pairs that `ack_trivial_changes` would take."""
-    for partition in status.partitions:
+    for partition in judged_by_models(status):
         if any(gate.note_changed for gate in partition.gates):
             changed = SelectionRequest(
                 all_gates=True,

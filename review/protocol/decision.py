@@ -66,7 +66,9 @@ _STOP = re.compile(r"[.;!?)\]]")
 _NO_WARN = re.compile(
     r"[*_\s]*no\s+warn(?:ing)?s?\b(?!.*\b(?:fail|but|except|however|unless))", re.I
 )
-_BREAK = re.compile(r"\s*(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})")
+_BREAK = re.compile(
+    r"\s*(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,}|</?[a-z][\w-]*>\s*|<!--.*-->\s*)"
+)
 
 
 @dataclass(frozen=True, slots=True)

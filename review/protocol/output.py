@@ -3,7 +3,7 @@
 A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
 block is a quotation, unless that fence is still open where the block must end: then the worker
 forgot to close the fence, and the END counts. What a model wrote as its reasoning, between tags
-alone on their lines, is no answer.
+that begin their lines, is no answer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import dedent
 from typing import Literal
 
 from review.domain.markdown.lines import Walker, iter_lines
@@ -33,9 +34,9 @@ _REASONING = re.compile(
     r"<\|?(?P<end>/|end_of_)?[\w:-]*(?:think|thought|reason|scratchpad|analysis|reflection|monologue|planning)"
     r"[\w:-]*(?:\s[^<>]*)?\|?>"
     r"|[\[\u25c1](?P<closes>/?)(?:think|thinking|thoughts?|reasoning|scratchpad)[\]\u25b7]"
-    r"|<details\s[^<>]*\breasoning\b[^<>]*>"
+    r"|<details\s[^<>]*\breasoning\b[^<>]*>|<summary>[^<>]*\b(?:think|thought|reason)[^<>]*</summary>"
     r"|<\|?channel\|?>(?:analysis|commentary|thought)(?:<\|message\|>)?"
-    r"|(?P<final>(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>)",
+    r"|(?P<final>(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>)",
     re.I,
 )
 # These end reasoning that was begun, and mean nothing elsewhere.
@@ -136,20 +137,31 @@ class _Reader:
         for number, raw in enumerate(self._lines, start=1):
             self._number = number
             line = raw.removesuffix("\r")
-            sentinel = self._own_sentinel(line) if "==" in line else None
-            if self._open is not None:
-                self._inside(self._open, line, sentinel)
-            elif self._reasons:
-                self._reason(line, sentinel)
-            elif sentinel is None:
-                self._around_blocks(line)
-            elif sentinel.opens:
-                self._start(sentinel)
-            else:
-                self._problem(f"an END of pair {sentinel.ordinal} closes nothing")
+            while self._open is None and (end := self._end_of_tag(line)):
+                self._take(line[:end])
+                line = line[end:]
+            self._take(line)
         self._abandon("")
         self._found = self._doubtful | self._found
         return self._result()
+
+    def _end_of_tag(self, line: str) -> int:
+        """Return where the tag that begins a line ends, if text follows it; else 0."""
+        tag = _REASONING.match(line) or (_REASONING_END.match(line) if self._reasons else None)
+        return tag.end() if tag and line[tag.end() :].strip(_EDGES) else 0
+
+    def _take(self, line: str) -> None:
+        sentinel = self._own_sentinel(line) if "==" in line else None
+        if self._open is not None:
+            self._inside(self._open, line, sentinel)
+        elif self._reasons:
+            self._reason(line, sentinel)
+        elif sentinel is None:
+            self._around_blocks(line)
+        elif sentinel.opens:
+            self._start(sentinel)
+        else:
+            self._problem(f"an END of pair {sentinel.ordinal} closes nothing")
 
     def _result(self) -> ParsedOutput:
         missing = {ordinal: why for ordinal in self._expected if (why := self._why_not(ordinal))}
@@ -220,7 +232,7 @@ class _Reader:
         text = line.strip(_EDGES) if len(line) <= _LONGEST_TAG else ""
         if tag := _REASONING.fullmatch(text):
             return "end" if tag["end"] or tag["closes"] or tag["final"] else "start"
-        if _THINKING_END.fullmatch(text):
+        if _THINKING_END.fullmatch(text) or line.rstrip().endswith("</think>"):
             return "end"
         return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
 
@@ -285,7 +297,7 @@ class _Reader:
         if ordinal not in self._expected:
             return
         self._talks = False
-        text = "\n".join(self._lines[block.start : ends - 1]).removesuffix("\r")
+        text = dedent("\n".join(self._lines[block.start : ends - 1]).removesuffix("\r"))
         self._found.setdefault(ordinal, []).append(_unfenced(text))
         for sentinel in (block.sentinel, end):
             if not self._names_agree(sentinel):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_MARKS = " \t*_`"
+_MARKS = " \t#*_`\u200b\ufeff"
 _RULE = "="
 _HEAD = re.compile(
     r"\s*pair\s+review\s+(start|end)\s+([0-9a-f]{8})\s*/\s*([0-9]{1,9})\s*(:|$)", re.IGNORECASE

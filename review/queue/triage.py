@@ -12,13 +12,13 @@ from django.db.models import Max
 from review.acceptance.documents import DisposedJson
 from review.acceptance.finding_states import recompute_states
 from review.documents.base import from_row
-from review.domain.disposition import Decided, finding_state
+from review.domain.disposition import finding_state
 from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.findings.states import FoundFinding, find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
 from review.knowledge_base.opening import open_corpus
-from review.models import Disposition, FindingState, ReviewStore, batched
+from review.models import Disposition, FindingState, ReviewStore, as_decided, batched
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
 from review.selection.path_filters import digests_of
@@ -250,7 +250,7 @@ def _restored(
 
 
 def _was_in_force(earlier: Disposition, row: Disposition) -> bool:
-    decided = Decided(DispositionState(earlier.state), earlier.note_sha256, earlier.at)
+    decided = as_decided(earlier)
     states = FindingState.objects.filter(fingerprint=row.fingerprint)
     read_at = states.aggregate(last=Max("text_read_at"))["last"]
     if read_at is None:

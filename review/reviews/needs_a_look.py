@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
-from review.documents.problems import problem_json
+from review.documents.base import problem_json
 from review.domain.paths import gate_id_of, lens_of
 from review.findings.documents import LookJson, LooksJson, QueueFindingJson
 from review.findings.states import read_findings_now

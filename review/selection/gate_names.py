@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
-from review.documents.base import from_row
-from review.documents.problems import problem_json
+from review.documents.base import from_row, problem_json
 from review.domain.applicability import applies
 from review.domain.paths import gate_path_of, normalise_path, path_below
 from review.domain.rule_names import RULE_NAMES

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from review.documents.base import Document
-from review.documents.problems import ProblemJson
+from review.documents.base import Document, ProblemJson
 from review.jobs.costs import PricedEstimateJson
 from review.jobs.job_documents import SkippedJson
 

@@ -9,8 +9,7 @@ from functools import partial
 
 import msgspec
 
-from review.documents.base import from_row, timestamp
-from review.documents.problems import problem_json
+from review.documents.base import from_row, problem_json, timestamp
 from review.domain.paths import gate_id_of
 from review.errors import ReviewError
 from review.ingest.ingest import RefusedJob

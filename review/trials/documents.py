@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from review.documents.base import Document
-from review.documents.problems import ProblemJson
+from review.documents.base import Document, ProblemJson
 
 
 class PortionJson(Document, kw_only=True):

@@ -1,28 +1,66 @@
-"""The addresses of the pages; each module of pages lists its own."""
+"""The addresses of all pages."""
 
 from __future__ import annotations
 
-from review.web.auth import login as entering
-from review.web.core import actions
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+from django.views.generic import RedirectView
+
+from review.web.auth import login
+from review.web.core import responses
 from review.web.pages import (
-    costs,
-    diffs,
     events,
     findings,
     gates,
     jobs,
     matrix,
     notes,
+    pair_actions,
     queue,
     reviews,
     search,
     start,
 )
-from review.web.pages import needs_a_look as looks
-from review.web.pages import pair_actions as picking
 
-_PAGES = (
-    *(start, jobs, events, looks, reviews, picking, diffs, notes, matrix, gates, search),
-    *(costs, queue, findings, entering, actions),
-)
-urlpatterns = [pattern for module in _PAGES for pattern in module.urlpatterns]
+urlpatterns = [
+    path("", start.start, name="start"),
+    path("costs/", start.costs, name="costs"),
+    path("jobs/", jobs.jobs, name="jobs"),
+    path("jobs/<int:job_id>", jobs.job, name="job"),
+    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job", permanent=True)),
+    path("jobs/<int:job_id>/request-missing", jobs.request_missing, name="request-missing"),
+    path("jobs/<int:job_id>/<str:name>", jobs.job_file, name="job-file"),
+    path("events/", events.events, name="events"),
+    path("looks/", reviews.looks, name="looks"),
+    path("looks/request", reviews.request_again, name="request-again"),
+    path("reviews/<int:pair_id>/", reviews.review, name="review"),
+    path("reviews/<int:pair_id>/decision", reviews.decide, name="decide"),
+    path("reviews/<int:pair_id>/<str:part>.txt", reviews.review_text, name="review-text"),
+    path("texts/<int:snapshot_id>", reviews.snapshot, name="snapshot"),
+    path("ack/", pair_actions.ack, name="ack"),
+    path("override/", pair_actions.override, name="override"),
+    path("request-review/", pair_actions.request_review, name="request-review"),
+    path("diff/<path:note_path>", pair_actions.diff, name="diff"),
+    path("notes/", notes.notes, name="notes"),
+    path("notes/<path:note_path>", notes.note, name="note"),
+    path("matrix/", matrix.matrix, name="matrix"),
+    path("matrix/request", matrix.request_cells, name="request-cells"),
+    path("gates/", gates.gates, name="gates"),
+    path("gates/<path:gate_id>", gates.gate, name="gate"),
+    path("search", search.search, name="search"),
+    path("queue/", queue.queue, name="queue"),
+    path("findings/<slug:fingerprint>/", findings.finding, name="finding"),
+    path("findings/<slug:fingerprint>/decision", findings.decide, name="finding-decide"),
+    path("queue/dispose", findings.dispose, name="queue-dispose"),
+    path("queue/all", findings.all_matching, name="queue-all"),
+    path("queue/undo", findings.take_back, name="queue-undo"),
+    path(
+        "login/",
+        LoginView.as_view(template_name="review/login.html", redirect_authenticated_user=True),
+        name="login",
+    ),
+    path("logout/", login_not_required(LogoutView.as_view(next_page="login")), name="logout"),
+    path("enter/<int:user_id>/<str:token>/", login.enter, name="enter"),
+    path("preferences/", responses.prefer, name="preferences"),
+]

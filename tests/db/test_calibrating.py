@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.calibration.outcomes import read_decisions
+from review.calibration.labels import read_decisions
 from review.domain.statistics import Agreement, Proportion
 from review.models import KbPath
 from tests.builders import NOW, PASS, make_gate, make_root

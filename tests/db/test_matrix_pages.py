@@ -6,7 +6,7 @@ import pytest
 
 from review.reviews.pair_states import BEST, FAILING, STALE, STATES, PairStates
 from review.web.core.filters import Filters, write_place
-from review.web.pages.matrix_cells import ROWS_A_PAGE, Matrix, Mode
+from review.web.pages.matrix import ROWS_A_PAGE, Matrix, Mode
 from tests.helpers.maps import random_states
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 
 from review.domain.rule_names import RULE_NAMES
 from review.knowledge_base import Corpus
-from review.trials.seeds import _FAULTS
+from review.trials.results import _FAULTS
 from review.vocabulary import CaseOrigin, Expectation
 from tests.builders import make_config, make_gate, make_root
 from tests.helpers.commands import run

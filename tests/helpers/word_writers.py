@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from review.overview.search_index import Entry, open_index
+from review.overview.search import Entry, open_index
 
 ROUNDS = 60
 THREADS = 4

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from review.domain.markdown.document import MarkdownDocument, read_markdown
+from review.domain.markdown.document import MARKER, MarkdownDocument, read_markdown
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Anchors:
     def have(self, anchor: str, *, by_words: bool = False) -> bool:
         """Return True if a link to `#anchor` resolves; anchors that generators add always do."""
         anchor = unquote(anchor).partition(":#")[0].rpartition("#")[2]
-        anchor = _DENDRON_RANGE.sub("", anchor)
+        anchor = _DENDRON_RANGE.sub("", anchor).removeprefix("user-content-")
         if not anchor or anchor == "*" or self.is_open or _GENERATED.fullmatch(anchor):
             return True
         if not self.exact.isdisjoint((anchor, anchor.lower())):
@@ -89,6 +89,8 @@ def read_anchors(document: MarkdownDocument, flavour: Flavour) -> Anchors:
             reader.add_heading(document.tokens[index + 1])
         elif token.type == "html_block":
             reader.add_html(token.content)
+        elif token.type in (MARKER, "fence"):  # Pandoc's `::: {#id}`
+            reader.add_attributes(token.info or token.content.partition("\n")[0])
         elif token.type == "inline":
             reader.add_inline(token)
     is_open = reader.is_open or any(_INCLUDES.search(line) for line in document.lines)
@@ -133,11 +135,14 @@ class _Reader:
             self._add_slug(shown)
 
     def add_inline(self, block: Token) -> None:
-        self._add_exact(found[1] for found in _ATTRIBUTE_ID.finditer(block.content))
+        self.add_attributes(block.content)
         for token in block.children or ():
             if token.type == "html_inline":
                 self._add_html_ids(token.content)
         self.loose |= {letters_only(found[1]) for found in _BLOCK_ID.finditer(block.content)}
+
+    def add_attributes(self, text: str) -> None:
+        self._add_exact(found[1] for found in _ATTRIBUTE_ID.finditer(text))
 
     def add_html(self, html: str) -> None:
         self._add_html_ids(html)
@@ -166,11 +171,13 @@ class _Reader:
             self.loose |= names
 
     def _add_slug(self, shown: str) -> None:
-        slug = slug_of(shown, self._flavour.anchors)
-        again = self._slugs[slug]
-        self._slugs[slug] += 1
+        name = slug = slug_of(shown, self._flavour.anchors)
         joint = "_" if self._flavour.anchors == "mkdocs" else "-"
-        self.exact.add(f"{slug}{joint}{again}" if again else slug)
+        while name in self._slugs:
+            self._slugs[slug] += 1
+            name = f"{slug}{joint}{self._slugs[slug]}"
+        self._slugs[name] = 0
+        self.exact.add(name)
 
 
 def shown_text(heading: Token) -> str:

@@ -44,7 +44,18 @@ _SLOTS = frozenset({"<%", "{{", "{%"})
 _CODE_SHORTCODE = re.compile(
     r"(?:\{\{[<%]|(\{%)-?)\s*(highlight|code-toggle|code|comment|mermaid|math|katex)\b(?!.*/[>%]\}\})"
 )
-_MARKER_LINE = re.compile(r"\{%|\{\{[<%]|:::")
+_COMMENT_PAIR = re.compile(
+    r"\{%-?\s*comment\b(?:(?!\{%-?\s*endcomment).)*+\{%-?\s*endcomment\s*-?%\}"
+    r"|\{\{([<%])\s*comment\b(?:(?!\{\{[<%]\s*/).)*+\{\{\1\s*/\s*comment\s*[>%]\}\}",
+    re.DOTALL,
+)
+_TAB_LINE = re.compile(r"^([ \t]*)===[!+]{0,2}(?=[ \t]+\")", re.MULTILINE)
+# A line of nothing but tags, or with a tag that ends further down.
+_MARKER_LINE = re.compile(
+    r"(?:(?:\{%(?:(?!%\}).)*+%\}|\{\{[<%](?:(?![>%]\}\}).)*+[>%]\}\})[ \t]*)+$"
+    r"|(?:\{%|\{\{[<%])(?:(?![>%]\}).)*$|:::",
+    re.MULTILINE,
+)
 _MODULE_LINE = re.compile(r"(?:import|export)\s")
 _LONGEST_SLOT = 5_000  # characters
 # A block with more is no prose: reading it could take a minute.
@@ -120,11 +131,13 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
 
 def _add_inline_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
     rules = markdown.inline.ruler
+    if flavour.hides & {"{{", "{%"}:
+        rules.before("link", "comment", _span_rule(COMMENT, partial(_end_of, _COMMENT_PAIR)))
     for opener in flavour.hides & _CLOSERS.keys():
         kind = TEMPLATE if opener in _SLOTS else COMMENT
         rules.before("link", f"hidden {opener}", _span_rule(kind, partial(_end_of_slot, opener)))
     if flavour.math:
-        rules.before("escape", "math", _span_rule(MATH, _end_of_math))
+        rules.before("escape", "math", _span_rule(MATH, partial(_end_of, _MATH)))
     if flavour.hides & {"{{", "{%"}:
         rules.before("link", "site_link", _tracked(_site_link))
     if flavour.wikilinks:
@@ -134,6 +147,9 @@ def _add_inline_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
 
 def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
     rules = markdown.block.ruler
+    if "{{" in flavour.hides:
+        rule = _block_rule("{{/*", r"\*/\}\}", f"{COMMENT}_block")
+        rules.before("fence", "hidden {{/*", rule, _ALWAYS_ENDS)
     for opener in flavour.hides & (_CLOSERS.keys() - _SLOTS):
         rule = _block_rule(opener, re.escape(_CLOSERS[opener]), f"{COMMENT}_block")
         rules.before("fence", f"hidden {opener}", rule, _ALWAYS_ENDS)
@@ -146,6 +162,7 @@ def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
         from mdit_py_plugins.admon import admon_plugin
 
         markdown.use(admon_plugin)
+        markdown.core.ruler.after("normalize", "tabs", _tabs_as_admonitions)
     if flavour.definition_lists:
         from mdit_py_plugins.deflist import deflist_plugin
 
@@ -194,8 +211,8 @@ def _end_of_slot(opener: str, state: StateInline) -> int:
     return at + len(closer) if at >= 0 else -1
 
 
-def _end_of_math(state: StateInline) -> int:
-    found = _MATH.match(state.src, state.pos, state.posMax)
+def _end_of(pattern: re.Pattern[str], state: StateInline) -> int:
+    found = pattern.match(state.src, state.pos, state.posMax)
     return found.end() if found else -1
 
 
@@ -296,6 +313,11 @@ def _push_block(state: StateBlock, kind: str, content: str, lines: tuple[int, in
     token.map = list(lines)
     token.content = content
     state.line = lines[1]
+
+
+def _tabs_as_admonitions(state: StateCore) -> None:
+    """Let the tabs of MkDocs, whose text is indented too, be read by the rule of admonitions."""
+    state.src = _TAB_LINE.sub(r"\1!!! tab", state.src)
 
 
 def _read_inline(state: StateCore) -> None:

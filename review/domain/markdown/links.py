@@ -93,7 +93,10 @@ _LANGUAGE = re.compile(r"(?<=/)[a-z]{2}(?:-[a-zA-Z]{2,4})?(?=/)")
 _GENERATED = re.compile(
     r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search|blog)\b", re.IGNORECASE
 )
-_ALIAS = re.compile(r"@\w+/|~/")
+# A wiki, issues and so on, as GitHub has them above the files of a repository.
+_ALIAS = re.compile(
+    r"@\w+/|~/|(?:\.\./){2,}(?:issues|pulls?|wiki|releases|discussions|actions|labels|security)\b"
+)
 _DENDRON = "dendron://"
 _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
 

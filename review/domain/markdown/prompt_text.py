@@ -21,7 +21,7 @@ _DATA = re.compile(
 )
 _HTML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _LABEL_COMMENT = re.compile(r" {0,3}\[(?://|\W{0,3}|_|comment|hidden)\]:[ \t]*(?:#|<>)", re.I)
-_SLOT_COMMENT = re.compile(r"\{\{/\*|<%#|\{%-?\s*#")
+_SLOT_COMMENT = re.compile(r"\{\{-?\s*/\*|<%#|\{%-?\s*#")
 _COMMENT_BLOCK = re.compile(r"(?:\{\{[<%]|\{%-?)\s*comment\b")
 _CODE = ("fence", "code_block")
 

@@ -14,8 +14,8 @@ from review.acceptance.ack_selection import ack_trivial_changes
 from review.errors import ExitCode
 from review.management.kit.arguments import ACTOR, SCOPE, option
 from review.management.kit.command import ReviewCommand
-from review.management.kit.scope_options import selection_request
-from review.management.output.lines import left_out_lines, problem_lines
+from review.management.kit.listing import selection_request
+from review.management.kit.output import left_out_lines, problem_lines
 
 
 class Command(ReviewCommand):

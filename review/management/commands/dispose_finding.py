@@ -13,7 +13,7 @@ from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand
-from review.management.output.lines import one_line
+from review.management.kit.output import one_line
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
 from review.queue.triage import dispose_each

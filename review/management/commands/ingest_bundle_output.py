@@ -21,7 +21,7 @@ from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
 from review.management.kit.arguments import ACTOR, harness, option
 from review.management.kit.command import ReviewCommand, request_of, require_option
-from review.management.output.ingest import exit_code, job_lines, refusal_documents
+from review.management.kit.output import exit_code, job_lines, refusal_documents
 from review.models import Provenance
 
 MAX_TELEMETRY_BYTES = 1_000_000

@@ -17,7 +17,7 @@ from review.errors import ExitCode
 from review.findings.documents import QueueFindingJson
 from review.management.kit.arguments import one_of
 from review.management.kit.command import ReadingCommand, request_of, require_option
-from review.management.output.lines import finding_state, one_line
+from review.management.kit.output import finding_state, one_line
 from review.reviews.documents import AcceptanceJson, RenderedJson, ReviewJson
 from review.reviews.read import HistoryRequest, read_reviews
 

@@ -13,7 +13,7 @@ from review.errors import ExitCode
 from review.management.kit.arguments import LISTING
 from review.management.kit.command import StorelessCommand
 from review.management.kit.listing import cut, tail_lines
-from review.management.output.lines import problem_lines
+from review.management.kit.output import problem_lines
 from review.selection.gate_names import list_gates
 
 

@@ -16,7 +16,7 @@ from review.check.check import FAIL_ON, CheckRequest, check_notes
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import SCOPE, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.output.check import FORMATS, write_report
+from review.management.kit.output import FORMATS, write_report
 
 
 class Command(ReviewCommand):

@@ -16,8 +16,8 @@ from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import option
 from review.management.kit.command import StorelessCommand
 from review.selection.gate_names import read_named_note
-from review.trials import seeds
 from review.trials.documents import GateSeedJson
+from review.trials.results import case_by_rule, case_of_answer, render_seed_prompt
 
 
 class Command(StorelessCommand):
@@ -40,10 +40,10 @@ class Command(StorelessCommand):
         prompt = None
         if options["answer"]:
             answer = self.read_input(options["answer"]).decode("utf-8", "replace")
-            case: str | None = seeds.case_of_answer(answer, note)
+            case: str | None = case_of_answer(answer, note)
         else:
-            case = seeds.case_by_rule(corpus, gate, note)
-            prompt = None if case else seeds.render_seed_prompt(gate, note)
+            case = case_by_rule(corpus, gate, note)
+            prompt = None if case else render_seed_prompt(gate, note)
         if self.as_json:
             self.write_json(
                 GateSeedJson(gate_id=gate.gate_id, note_path=note.path, prompt=prompt, case=case)

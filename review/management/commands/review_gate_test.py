@@ -19,7 +19,7 @@ from review.errors import ExitCode, UsageRefused
 from review.jobs.provenance import canonical_partition
 from review.management.kit.arguments import ACTOR, one_of, option, runner
 from review.management.kit.command import ReviewCommand
-from review.management.kit.interrupt import stop_on_signals
+from review.management.kit.progress import stop_on_signals
 from review.management.kit.sweeping import worker_of
 from review.runners.rules.judge import RULES
 from review.settings.config import RULES_PARTITION

@@ -18,7 +18,7 @@ from review.errors import ExitCode
 from review.jobs.costs import CostJson, CostsJson, read_costs
 from review.management.kit.arguments import one_of, option
 from review.management.kit.command import ReadingCommand
-from review.management.output.lines import counted, problem_lines
+from review.management.kit.output import counted, problem_lines
 from review.overview.documents import StatusJson
 from review.overview.next_steps import step_lines
 from review.overview.status import FailOn, read_status

@@ -1,4 +1,4 @@
-"""The options of a command that lists: how much is given, from where, or counts alone."""
+"""The options of a command that selects and lists: a scope, a part of a list, or counts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from review.documents.paging import Key, Listed, count_by
+from review.management.kit.command import request_of
+from review.selection.select import SelectionRequest
+from review.vocabulary import REQUESTED, STALE
 
 T = TypeVar("T")
 _SHOWN = 12
@@ -41,3 +44,10 @@ def tail_lines(document: Any) -> Iterator[str]:
         yield f"by {name}: {shown or 'none'}{f', and {more} more' if more > 0 else ''}"
     if document.next:
         yield f"more: --after '{document.next}'"
+
+
+def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:
+    """Return the options' selection, in the partition that `--model` names unless `more` does."""
+    mode = REQUESTED if options.get("repeat") else options.get("mode", STALE)
+    more = {"model_partition": options["model"], "mode": mode} | more
+    return request_of(SelectionRequest, options, **more)

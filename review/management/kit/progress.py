@@ -1,12 +1,15 @@
-"""Shows the progress of sweeps on stderr: a line for people that is redrawn, else JSON lines."""
+"""Long work on a terminal: its progress on stderr, and its orderly end by a signal."""
 
 from __future__ import annotations
 
 import json
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import TextIO
+from types import FrameType
+from typing import Any, TextIO
 
 from review.domain.printing import printable_line
 from review.management.kit.streams import printable_json
@@ -109,3 +112,41 @@ def _terminal_line(stream: TextIO) -> Iterator[OnEvent]:
 
     with bar:
         yield show
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+_PATIENCE = 3
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """An event that a termination signal sets, instead of ending the process.
+
+    A signal that is ignored (`nohup`) stays so. Who asks three times is not asked to wait longer:
+    the third signal has the effect that it has without this.
+    """
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    asked = 0
+    before: dict[signal.Signals, Any] = {}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked += 1
+        stop.set()
+        if asked == _PATIENCE - 1:
+            restore()
+
+    for number in _SIGNALS:
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            before[number] = signal.signal(number, note)
+    try:
+        yield stop
+    finally:
+        restore()

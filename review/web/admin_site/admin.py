@@ -18,10 +18,10 @@ from django.utils.safestring import SafeString
 
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.recovery.recover import RecoveryAction
-from review.web.core.actions import SeeOther
 from review.web.core.filters import read_number
+from review.web.core.responses import SeeOther
 from review.web.core.template_tags import badge
-from review.web.pages.job_recovery import MAX_AT_ONCE, preview_url, recover_jobs
+from review.web.pages.jobs import MAX_AT_ONCE, preview_url, recover_jobs
 
 SHOWN_CHARACTERS = 100_000
 

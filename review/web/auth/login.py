@@ -9,16 +9,14 @@ from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
-from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET
 
 from review.errors import UsageRefused
-from review.web.core.actions import SeeOther
-from review.web.core.responses import refusal
+from review.web.core.responses import SeeOther, refusal
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
@@ -66,14 +64,3 @@ def _spend(user: User, now: datetime) -> bool:
     """True for the first request with the link: of two at once, only one updates `last_login`."""
     users = get_user_model().objects.filter(pk=user.pk, last_login=user.last_login)
     return bool(users.update(last_login=now))
-
-
-urlpatterns = [
-    path(
-        "login/",
-        LoginView.as_view(template_name="review/login.html", redirect_authenticated_user=True),
-        name="login",
-    ),
-    path("logout/", login_not_required(LogoutView.as_view(next_page="login")), name="logout"),
-    path("enter/<int:user_id>/<str:token>/", enter, name="enter"),
-]

@@ -1,17 +1,23 @@
-"""Turns an answer into a page, or into the JSON document that the command of the same name prints."""
+"""Turns an answer into a page or a document, and a change into a redirect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
 
-from review.errors import ExitCode, ReviewError
+from review.errors import ExitCode, ReviewError, UsageRefused
 
 Context = Mapping[str, Any]
 
@@ -80,3 +86,114 @@ def _where_from(request: HttpRequest) -> str:
     place = from_page._replace(scheme="", netloc="", fragment="").geturl()
     is_ours = from_page.netloc and from_page.netloc == request.headers.get("Host")
     return place if is_ours and place.startswith("/") and place != request.get_full_path() else ""
+
+
+NEXT = "next"
+CHANGE_JOBS = "review.change_reviewjob"  # the permission to request reviews, and to recover jobs
+
+
+class MissingField(UsageRefused):
+    """The form lacks a field, or has one that is blank or too long."""
+
+
+class SeeOther(HttpResponseRedirect):
+    """303: the browser fetches the next page with GET, and a reload repeats nothing."""
+
+    status_code = HTTPStatus.SEE_OTHER
+
+
+def require_permission(request: HttpRequest, permission: str) -> None:
+    """Refuse a user without the permission; the page says which one it takes."""
+    if not request.user.has_perm(permission):
+        raise PermissionDenied(f"this takes the permission {permission}")
+
+
+def actor(request: HttpRequest) -> str:
+    """The name that goes with a change: `human:<username>`."""
+    return f"human:{cast(User, request.user).get_username()}"
+
+
+def field(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
+    """A text field of the form, without outer blanks; "" where it is absent or empty.
+
+    :raises MissingField: it is too long, or holds what no text holds.
+    """
+    text = request.POST.get(name, "").strip()
+    if len(text) > max_length or "\0" in text:
+        raise MissingField(f"{name} is not a text of at most {max_length} characters")
+    return text
+
+
+def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
+    text = field(request, name, max_length=max_length)
+    if not text:
+        raise MissingField(f"{name} is missing", hint=f"fill in {name}")
+    return text
+
+
+def after_post(
+    request: HttpRequest, default: str, *, message: str = "", focus: str = ""
+) -> HttpResponse:
+    """303 to the form's `next`, when it is a page of this site, else to `default`.
+
+    :param message: what was done; shown once on the next page, and announced.
+    :param focus: the id of the element that gets the focus there.
+    """
+    if message:
+        messages.success(request, message)
+    target = request.POST.get(NEXT, "")
+    if not url_has_allowed_host_and_scheme(
+        target, allowed_hosts=None, require_https=request.is_secure()
+    ):
+        target = default
+    if focus:
+        target = f"{target.partition('#')[0]}#{focus}"
+    return SeeOther(target)
+
+
+YEAR = 365 * 24 * 60 * 60
+CHOICES = {"theme": ("auto", "light", "dark"), "keys": ("on", "off")}
+
+
+@login_not_required
+@require_POST
+def prefer(request: HttpRequest) -> HttpResponse:
+    response = after_post(request, "/")
+    for name, words in CHOICES.items():
+        value = request.POST.get(name, "")
+        if value in words:
+            response.set_cookie(
+                f"review-{name}",
+                value,
+                max_age=YEAR,
+                samesite="Lax",
+                httponly=True,
+                secure=request.is_secure(),
+            )
+    return response
+
+
+# Address, title, and the key that is pressed after `g`.
+PLACES = (
+    ("/", "Start", "h"),
+    ("/queue/", "Queue", "q"),
+    ("/notes/", "Notes", "n"),
+    ("/matrix/", "Matrix", "m"),
+    ("/gates/", "Gates", "g"),
+    ("/jobs/", "Jobs", "j"),
+    ("/costs/", "Costs", "c"),
+    ("/events/", "Events", "e"),
+)
+
+
+def shell(request: HttpRequest) -> Mapping[str, Any]:
+    here = request.path
+    cookies = {name: request.COOKIES.get(f"review-{name}", "") for name in CHOICES}
+    return {
+        "places": PLACES,
+        "here": next((url for url, *_ in PLACES[1:] if here.startswith(url)), here),
+        "this_page": request.get_full_path(),
+    } | {
+        name: cookies[name] if cookies[name] in words else words[0]
+        for name, words in CHOICES.items()
+    }

@@ -11,9 +11,8 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 
 from review import settings
 from review.documents.base import Document, from_row
@@ -24,7 +23,7 @@ from review.jobs.pages_documents import (
     DispositionEventJson,
     EventListJson,
 )
-from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEvent
+from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEvent, latest_of
 from review.selection.path_filters import gate_label
 from review.vocabulary import AcceptanceKind, DispositionState, JobStatus
 from review.web.core.filters import Filters, Key, parse_filters
@@ -197,10 +196,4 @@ def _event(kind: EventKind, row: Any, reported: dict[str, Finding], folder: str)
 
 def _findings(fingerprints: Iterable[str]) -> dict[str, Finding]:
     """The latest report of each finding, by fingerprint."""
-    reports = Finding.objects.filter(fingerprint__in=fingerprints).values("fingerprint")
-    latest = reports.annotate(last=Max("pk")).values("last")
-    rows = Finding.objects.filter(pk__in=latest).select_related("pair__note", "pair__gate")
-    return {row.fingerprint: row for row in rows}
-
-
-urlpatterns = [path("events/", events, name="events")]
+    return latest_of(Finding.objects.select_related("pair__note", "pair__gate"), fingerprints)

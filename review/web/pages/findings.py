@@ -11,7 +11,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -33,9 +33,16 @@ from review.queue.triage import (
     undo,
 )
 from review.vocabulary import DispositionState
-from review.web.core.actions import SeeOther, actor, after_post, field, require_permission
 from review.web.core.filters import AFTER, Filters, read_number, write_place
-from review.web.core.responses import page, wants_json
+from review.web.core.responses import (
+    SeeOther,
+    actor,
+    after_post,
+    field,
+    page,
+    require_permission,
+    wants_json,
+)
 from review.web.pages.queue import LAST_ACTION, LINES_A_PAGE, find, queue_filter, read_filters
 from review.web.render.markdown import render_markdown
 from review.web.render.tokens import Look
@@ -273,12 +280,3 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     queue = find(filters)
     cursor = queue.first_cursor([fingerprint])
     return SeeOther(_url(cursor and queue.next(cursor), filters) or filters.url())
-
-
-urlpatterns = [
-    path("findings/<slug:fingerprint>/", finding, name="finding"),
-    path("findings/<slug:fingerprint>/decision", decide, name="finding-decide"),
-    path("queue/dispose", dispose, name="queue-dispose"),
-    path("queue/all", all_matching, name="queue-all"),
-    path("queue/undo", take_back, name="queue-undo"),
-]

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 from django.utils import timezone
 
 from review import settings
@@ -26,8 +25,7 @@ from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
 from review.web.render.charts import precision_bar
-from review.web.render.diff import render_diff
-from review.web.render.markdown import render_text
+from review.web.render.markdown import render_diff, render_text
 from review.web.render.tokens import Look
 
 _SHOWN = "shown"
@@ -133,9 +131,3 @@ def _context(
         "change_html": render_diff(change) if change else "",
         "tried": [item for item in document.examples if item.holds is not None],
     }
-
-
-urlpatterns = [
-    path("gates/", gates, name="gates"),
-    path("gates/<path:gate_id>", gate, name="gate"),
-]

@@ -1,27 +1,241 @@
-"""The page of the matrix: notes against gates, and reviews requested from picked cells."""
+"""The matrix: notes against gates, folders first, and reviews requested from picked cells."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from itertools import chain, groupby
+from os.path import commonpath
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from review import settings
 from review.acceptance.pair_actions import Pick
 from review.documents.base import timestamp
+from review.knowledge_base import NoteFacts
+from review.models import CurrentAcceptance, ReviewPair
 from review.overview.documents import FolderJson, MatrixJson, MatrixRowJson
-from review.reviews.pair_states import BEST, STALE, PairStates, is_judged_by
-from review.vocabulary import Grouping
-from review.web.core.actions import CHANGE_JOBS, after_post, require_permission, required
+from review.reviews.pair_states import (
+    BEST,
+    FAIL,
+    FAILING,
+    FRESH,
+    MISSING,
+    STALE,
+    STATES,
+    WARN,
+    PairStates,
+    Row,
+    count_states,
+    is_judged_by,
+)
+from review.vocabulary import OPEN_JOB_STATUSES, Grouping, Staleness
 from review.web.core.cached import Answer, pair_states
 from review.web.core.filters import Filters, parse_filters, read_number
-from review.web.core.responses import page
-from review.web.pages.matrix_cells import LEGEND, UNFOLDED, Matrix, Mode
+from review.web.core.responses import CHANGE_JOBS, after_post, page, require_permission, required
+from review.web.core.template_tags import label
 from review.web.pages.pair_actions import NoSuchPick, request_picks
+
+ROWS_A_PAGE = 100
+RUNNING = "running"
+UNFOLDED = "off"
+_DISAGREE = "models disagree"
+_CLASSES = {
+    FRESH: "p",
+    WARN: "w",
+    FAIL: "f",
+    Staleness.NOTE_CHANGED.value: "n",
+    Staleness.GATE_CHANGED.value: "g",
+    MISSING: "m",
+}
+# Classes and words of the cells.
+LEGEND = [
+    *((letter, label(state)) for state, letter in _CLASSES.items()),
+    ("r", "in an open job"),
+    ("d", _DISAGREE),
+]
+
+
+class Mode(StrEnum):
+    """The notes to show: all, or those with a cell of some kind."""
+
+    ALL = "all"
+    NOT_FRESH = "not-fresh"
+    FAILING = "failing"
+    DISAGREE = "disagree"
+
+
+class Matrix:
+    """A page of the matrix: a hundred folders and notes; columns are the gates of the lenses.
+
+    The partition `BEST` shows the best state that any partition gives a pair. Instead of the notes in
+    them, folders are shown, unless there are few notes or the filter `fold` is off.
+    """
+
+    def __init__(self, states: PairStates, filters: Filters) -> None:
+        self._states = states
+        self.partition = filters.one("model", BEST)
+        self.mode = Mode(filters.one("mode", Mode.ALL))
+        self.folder = filters.one("folder").strip("/")
+        self._places = [
+            at for at, gate in enumerate(states.gates) if filters.accepts(lens=gate.lens)
+        ]
+        self.columns = [states.gates[at] for at in self._places]
+        self.lenses = dict(Counter(gate.lens for gate in states.gates))
+        start = f"{self.folder}/".lstrip("/")
+        self.below = [note for note in states.notes if note.path.startswith(start)]
+        self._is_unfolded = UNFOLDED in filters.all("fold") or len(self.below) <= ROWS_A_PAGE
+        place = filters.place(str)
+        entries = self._entries(str(place[0]) if place else "")
+        shown = entries[:ROWS_A_PAGE]
+        self.folders = {path: notes for (is_note, path), notes in shown if not is_note}
+        self.rows = [note for (is_note, _path), (note, *_) in shown if is_note]
+        # What the next page starts after: a note path, or a folder's path with a slash behind.
+        self.following = ""
+        if len(entries) > ROWS_A_PAGE:
+            (is_note, path), _notes = shown[-1]
+            self.following = path if is_note else f"{path}/"
+
+    def _entries(self, after: str) -> list[tuple[tuple[bool, str], list[NoteFacts]]]:
+        """Return the folders with their notes, then the notes outside them, that the mode keeps."""
+        entries: dict[tuple[bool, str], list[NoteFacts]] = {}
+        # A folder that holds nothing but another one is passed over.
+        folders = [note.path.rpartition("/")[0] for note in self.below]
+        top = "" if self._is_unfolded else commonpath(folders)
+        for note in self.below:
+            folder, slash, _name = note.path[len(top) :].lstrip("/").partition("/")
+            is_note = self._is_unfolded or not slash
+            key = (is_note, note.path if is_note else f"{top}/{folder}".lstrip("/"))
+            entries.setdefault(key, []).append(note)
+        last = (bool(after) and not after.endswith("/"), after.removesuffix("/"))
+        return [
+            (key, notes)
+            for key, notes in sorted(entries.items())
+            if key > last and any(map(self._fits, notes))
+        ]
+
+    def _fits(self, note: NoteFacts) -> bool:
+        if self.mode is Mode.DISAGREE:
+            return bool(self._disputed(note))
+        wanted = {Mode.NOT_FRESH: STALE, Mode.FAILING: FAILING}.get(self.mode)
+        return wanted is None or not wanted.isdisjoint(self._cells(note))
+
+    def _cells(self, note: NoteFacts) -> Row:
+        row = self._states.row(self.partition, note)
+        return tuple(row[at] for at in self._places)
+
+    def _disputed(self, note: NoteFacts) -> set[int]:
+        places = self._states.disputed.get(note.path, ())
+        return {at for at, place in enumerate(self._places) if place in places}
+
+    def count(self, notes: Sequence[NoteFacts]) -> dict[str, int]:
+        counts = Counter(chain.from_iterable(map(self._cells, notes)))
+        return {state: counts[state] for state in STATES}
+
+    def count_disputed(self, notes: Sequence[NoteFacts]) -> Counter[int]:
+        return Counter(chain.from_iterable(map(self._disputed, notes)))
+
+    @cached_property
+    def _jobs(self) -> dict[tuple[str, str], int]:
+        """The open jobs that will answer pairs, by note and gate."""
+        pairs = ReviewPair.objects.filter(job__status__in=OPEN_JOB_STATUSES)
+        if self.partition != BEST:
+            pairs = pairs.in_flight(self.partition)
+        return self._by_pair(pairs.order_by("job_id"), "job_id")
+
+    @cached_property
+    def _reviews(self) -> dict[tuple[str, str], int]:
+        """The reviews that warn or fail, by note and gate."""
+        rows = CurrentAcceptance.objects.queued().filter(event__review_pair__isnull=False)
+        if self.partition != BEST:
+            rows = rows.of_partition(self.partition)
+        # Last, and so kept: warns, which are what is shown of a pair that another model fails.
+        return self._by_pair(rows.order_by("decision", "pk"), "event__review_pair_id")
+
+    def _by_pair(
+        self, rows: QuerySet[ReviewPair] | QuerySet[CurrentAcceptance], column: str
+    ) -> dict[tuple[str, str], int]:
+        found = rows.filter(note__path__in=[note.path for note in self.rows])
+        columns = found.values_list("note__path", "gate__path", column)
+        return {(note, gate): key for note, gate, key in columns}
+
+    def _job(self, note: NoteFacts, at: int, state: str) -> int | None:
+        is_hidden = self.partition == BEST and state not in STALE
+        return None if is_hidden else self._jobs.get((note.path, self.columns[at].path))
+
+    def states(self, note: NoteFacts) -> list[str | None]:
+        return [
+            RUNNING if self._job(note, at, state) else state or None
+            for at, state in enumerate(self._cells(note))
+        ]
+
+    def name(self, path: str) -> str:
+        return path[len(self.folder) :].lstrip("/")
+
+    def folder_cells(self, notes: Sequence[NoteFacts]) -> Iterator[str]:
+        """Show the worst state below a folder with its count, or the number of disputed cells."""
+        disputed = self.count_disputed(notes)
+        counts = count_states(map(self._cells, notes), width=len(self.columns))
+        for at, count in enumerate(counts):
+            is_disputed = self.mode is Mode.DISAGREE
+            yield _cell("d", _DISAGREE, disputed[at]) if is_disputed else _worst(count)
+
+    def row_cells(self, note: NoteFacts, number: int, *, can_pick: bool) -> Iterator[str]:
+        """Yield the cells of a note, which is the row of this number on the page."""
+        disputed = self._disputed(note)
+        for at, state in enumerate(self._cells(note)):
+            if not state:
+                yield "<td>"
+                continue
+            letter, words = _CLASSES[state], state.replace("-", " ")
+            review = self._reviews.get((note.path, self.columns[at].path))
+            told = f"<i>{words}</i>"
+            if at in disputed:
+                letter, told = "d", f"<i>{words}, {_DISAGREE}</i>"
+            if job := self._job(note, at, state):
+                yield f"<td class=r><a href=/jobs/{job}><i>running</i></a>"
+            elif review and (state != FRESH or at in disputed):
+                yield f"<td class={letter}><a href=/reviews/{review}/>{told}</a>"
+            elif can_pick and state in STALE:
+                yield (
+                    f"<td class={letter}><input type=checkbox name=c"
+                    f' value={number}.{at} aria-label="{words}">'
+                )
+            else:
+                yield f"<td class={letter}>{told}"
+
+    @property
+    def lens_columns(self) -> list[tuple[str, int]]:
+        grouped = groupby(self.columns, key=lambda gate: gate.lens)
+        return [(lens, len(list(gates))) for lens, gates in grouped]
+
+
+def _worst(count: Mapping[str, int]) -> str:
+    stale = sum(count[state] for state in STALE)
+    only_missing = stale == sum(count.values())
+    for number, letter, word in (
+        (count[FAIL], "f", FAIL),
+        (count[WARN], "w", WARN),
+        (stale, "m" if only_missing else "s", "stale"),
+    ):
+        if number:
+            return _cell(letter, word, number)
+    return "<td class=p><i>fresh</i>" if count else "<td></td>"
+
+
+def _cell(letter: str, word: str, number: int) -> str:
+    if not number:
+        return "<td></td>"
+    short = str(number) if number < 1000 else f"{number / 1000:.0f}k"
+    return f"<td class={letter}><b>{short}</b><i>{word}</i>"
+
 
 _KNOWN = {
     "model": None,
@@ -158,9 +372,3 @@ def _at(items: list[str], written: str) -> str:
     if place is not None and place < len(items):
         return items[place]
     raise NoSuchPick("a cell in the form cannot be read", hint="reload the page")
-
-
-urlpatterns = [
-    path("matrix/", matrix, name="matrix"),
-    path("matrix/request", request_cells, name="request-cells"),
-]

@@ -9,13 +9,11 @@ from itertools import chain
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 from django.utils.safestring import SafeString
 
 from review import settings
 from review.acceptance.pair_actions import Pick
-from review.documents.base import timestamp
-from review.documents.problems import problem_json
+from review.documents.base import problem_json, timestamp
 from review.domain.diffs.words import word_diff
 from review.domain.regions import regions_of
 from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
@@ -31,8 +29,7 @@ from review.web.core.filters import Facet, Filters, parse_filters
 from review.web.core.responses import page
 from review.web.core.template_tags import label
 from review.web.pages.pair_actions import write_pick
-from review.web.render.diff import render_diff
-from review.web.render.markdown import mark_findings, note_links, render_text
+from review.web.render.markdown import mark_findings, note_links, render_diff, render_text
 from review.web.render.tokens import Look
 
 NOTES_A_PAGE = 100
@@ -279,9 +276,3 @@ def _changed(rows: Iterable[Row], text: str | None) -> dict[str, Any]:
         "reasons": Counter(pair.state for pair in pairs if pair.is_changed),
         "accepted": any(pair.accepted_at is not None for pair in pairs),
     }
-
-
-urlpatterns = [
-    path("notes/", notes, name="notes"),
-    path("notes/<path:note_path>", note, name="note"),
-]

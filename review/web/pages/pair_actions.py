@@ -1,12 +1,13 @@
-"""Actions on the pairs of a page: ack, override, request a review."""
+"""Pairs of a note and a gate: ack, override, request a review; and the page of a pair's change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -16,17 +17,29 @@ from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
 from review.domain.paths import MAX_PATH_BYTES
 from review.domain.printing import count_words
 from review.errors import UsageRefused
+from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
+from review.overview.note_page import read_note_page
+from review.reviews.pair_change import (
+    Against,
+    ChangeRequest,
+    FileChange,
+    change_document,
+    read_pair_change,
+)
+from review.settings.config import Config
 from review.vocabulary import Grouping
-from review.web.core.actions import (
+from review.web.core.filters import Filters, parse_filters, read_number
+from review.web.core.responses import (
     CHANGE_JOBS,
     actor,
     after_post,
     field,
+    page,
     require_permission,
     required,
 )
-from review.web.core.filters import read_number
+from review.web.render.markdown import FindingMark, mark_findings, render_diff, render_plain
 
 _NONE = "-"
 _TRIVIAL = "trivial"
@@ -151,8 +164,75 @@ def _and_more(items: Sequence[str], between: str) -> str:
     return named if len(items) <= _NAMED else f"{named} and {len(items) - _NAMED} more"
 
 
-urlpatterns = [
-    path("ack/", ack, name="ack"),
-    path("override/", override, name="override"),
-    path("request-review/", request_review, name="request-review"),
-]
+_ALL = "all"
+_DIFF_FILTERS = {
+    "gate": None,
+    "model": None,
+    "against": [word.value for word in Against],
+    "lines": [_ALL],
+}
+
+
+def diff(request: HttpRequest, note_path: str) -> HttpResponse:
+    """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
+    filters = parse_filters(request, _DIFF_FILTERS)
+    config = settings.current()
+    with open_corpus(config) as corpus:
+        if not filters.one("gate") or not filters.one("model"):
+            return _choose(request, filters, note_path, corpus, config)
+        wanted = ChangeRequest(
+            note_path=note_path,
+            gate_id=filters.one("gate"),
+            model_partition=filters.one("model"),
+            against=Against(filters.one("against", Against.ACCEPTED)),
+            all_lines=filters.one("lines") == _ALL,
+        )
+        return page(
+            request,
+            "review/diff.html",
+            lambda: _context(filters, wanted, corpus, config),
+            document=lambda: change_document(corpus, wanted),
+        )
+
+
+def _choose(
+    request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus, config: Config
+) -> HttpResponse:
+    document = read_note_page(corpus, note_path, config=config).document
+    pairs = [
+        row
+        for row in document.pairs
+        if row.accepted_at and filters.accepts(gate=row.gate_id, model=row.model_partition)
+    ]
+    context = {"filters": filters, "note_path": document.note_path, "pairs": pairs}
+    return page(request, "review/diff_choice.html", context, document=document)
+
+
+def _context(
+    filters: Filters, wanted: ChangeRequest, corpus: Corpus, config: Config
+) -> dict[str, Any]:
+    change = read_pair_change(corpus, wanted, config=config)
+    row = change.accepted
+    digests = (change.note.now_sha256, change.gate.now_sha256)
+    pick = Pick(
+        row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
+    )
+    return {
+        "filters": filters,
+        "change": change,
+        "event": row.event,
+        "note_path": row.note.path,
+        "model_partition": wanted.model_partition,
+        "note_html": _html(change.note, mark_findings(change.findings)),
+        "gate_html": _html(change.gate, []),
+        "loose": [finding for finding, line in change.findings if line is None],
+        "against": wanted.against.value,
+        # An ack accepts these two texts and no others.
+        "pick": write_pick(pick),
+    }
+
+
+def _html(file: FileChange, marks: list[FindingMark]) -> str:
+    if file.diff is not None:
+        return render_diff(file.diff, marks=marks)
+    return render_plain(file.before.text, quotes=marks) if file.now is None else ""

@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from msgspec import UNSET
 
 from review import settings
-from review.documents.problems import problem_json
+from review.documents.base import problem_json
 from review.findings.documents import QueueJson
 from review.knowledge_base.notes import in_order
 from review.knowledge_base.opening import open_corpus
@@ -171,6 +171,3 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueueJson:
     )
     document.next = filters.page(following=next_cursor).next_document or UNSET
     return document
-
-
-urlpatterns = [path("queue/", queue, name="queue")]

@@ -1,31 +1,170 @@
-"""The page of one review: its text, the texts that it judged, the model, and the decision."""
+"""The page of one review with its decision, and the list of reviews to check."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.urls import path, reverse
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
+from msgspec import UNSET
 
 from review import settings
 from review.acceptance.decide import set_decision
+from review.acceptance.pair_actions import Pick
 from review.errors import UsageRefused
+from review.findings.documents import LookJson, LooksJson
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
 from review.reviews.documents import ReviewJson
+from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.read import HistoryRequest, read_reviews
 from review.reviews.texts import ReviewPart, snapshot_text, text_of_review
+from review.selection.freshness import in_flight
 from review.settings.config import Config
-from review.vocabulary import ACCEPTING_DECISIONS, Decision
-from review.web.core.actions import NEXT, actor, after_post, require_permission, required
-from review.web.core.filters import Filters, parse_filters, read_number
-from review.web.core.responses import page
-from review.web.pages.needs_a_look import FROM_LOOKS, LAST_REASON, LOOKS_FILTERS, neighbours
+from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
+from review.web.core.cached import needs_a_look
+from review.web.core.filters import Filters, Key, Paged, parse_filters, read_number
+from review.web.core.responses import (
+    CHANGE_JOBS,
+    NEXT,
+    actor,
+    after_post,
+    page,
+    require_permission,
+    required,
+    wants_json,
+)
+from review.web.core.template_tags import label
+from review.web.pages.pair_actions import NoSuchPick, request_picks
 from review.web.render.markdown import mark_findings, note_links, render_text
 from review.web.render.tokens import Look
+
+LOOKS_A_PAGE = 50
+LOOKS_A_DOCUMENT = 100
+LOOKS_FILTERS = {"why": tuple(LookReason.values), "lens": None, "partition": None}
+FROM_LOOKS = "looks"
+# The reason that the last decision of the list was given, offered for the next one.
+LAST_REASON = "looks-reason"
+
+
+def looks(request: HttpRequest) -> HttpResponse:
+    filters = parse_filters(request, LOOKS_FILTERS)
+    answer = needs_a_look()
+    wanted = _wanted(answer.value, filters)
+    place = filters.place(str, str, int)
+    rows = [look for look in wanted if place is None or _key(look) > place]
+    paged = filters.cut(rows, LOOKS_A_DOCUMENT if wants_json(request) else LOOKS_A_PAGE, _key)
+    return page(
+        request,
+        "review/looks.html",
+        lambda: {
+            "filters": filters,
+            "facets": _facets(filters, answer.value.needs_a_look),
+            "paged": paged,
+            "rows": _rows(paged.items),
+            "total": len(wanted),
+            "counted_at": answer.at,
+            "choices": [(number, word.value) for number, word in enumerate(ACCEPTING_DECISIONS, 1)],
+            "reason": request.session.get(LAST_REASON, ""),
+        },
+        document=lambda: _looks_document(paged, filters),
+    )
+
+
+def _looks_document(paged: Paged[LookJson], filters: Filters) -> LooksJson:
+    """Return a part of the command's answer; the problems are those of the notes in its scope."""
+    config = settings.current()
+    partitions = filters.all("partition")
+    scope = LookRequest(
+        gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
+        model_partition=partitions[0] if len(partitions) == 1 else None,
+    )
+    with open_corpus(config) as corpus:
+        document = read_looks(corpus, scope, gates_folder=config.gates_folder)
+    document.needs_a_look = list(paged.items)
+    document.next = paged.next_document or UNSET
+    return document
+
+
+def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int]]:
+    """Return the reviews with the open job of their pair, and the row that gets the focus next."""
+    jobs = {name: in_flight(name) for name in {look.model_partition for look in looks}}
+    ids = [look.review_pair_id for look in looks]
+    open_jobs = [jobs[look.model_partition].get((look.note_path, look.gate_path)) for look in looks]
+    return list(zip(looks, open_jobs, [*ids[1:], *ids[-2:-1], 0], strict=False))
+
+
+@require_POST
+def request_again(request: HttpRequest) -> HttpResponse:
+    """Queue new jobs for the pairs of reviews: of a row, or of all that are ticked."""
+    require_permission(request, CHANGE_JOBS)
+    named = request.POST.getlist("one") or request.POST.getlist("pair")
+    listed = {str(look.review_pair_id): look for look in needs_a_look().value.needs_a_look}
+    if not listed.keys() >= {*named}:
+        raise NoSuchPick("a review is no longer in the list", hint="reload the page")
+    looks = [listed[name] for name in named]
+    request_picks(
+        request, [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
+    )
+    return after_post(request, reverse("looks"))
+
+
+def neighbours(filters: Filters, key: Key) -> dict[str, Any]:
+    """Describe the list that a review was opened from, and its neighbours there ("" at the ends).
+
+    The rank is from 1; 0 once the review is no longer in the list.
+
+    :param filters: of the review's own page.
+    :param key: note path, gate path and pair of the review.
+    """
+    wanted = _wanted(needs_a_look().value, filters)
+    before = [look for look in wanted if _key(look) < key]
+    behind = [look for look in wanted if _key(look) > key]
+    chosen = [(name, value) for name, value in filters.fields if name in LOOKS_FILTERS]
+    carried = urlencode([("from", FROM_LOOKS), *chosen])
+    previous, following = (
+        f"{reverse('review', args=[found[0].review_pair_id])}?{carried}" if found else ""
+        for found in (before[-1:], behind)
+    )
+    is_listed = len(before) + len(behind) < len(wanted)
+    return {
+        "list_url": f"{reverse('looks')}?{urlencode(chosen)}" if chosen else reverse("looks"),
+        "previous_url": previous,
+        "next_url": following,
+        "rank": len(before) + 1 if is_listed else 0,
+        "total": len(wanted),
+    }
+
+
+def _key(look: LookJson) -> Key:
+    return (look.note_path, look.gate_path, look.review_pair_id)
+
+
+def _wanted(found: LooksJson, filters: Filters) -> list[LookJson]:
+    return [
+        look
+        for look in found.needs_a_look
+        if filters.accepts(why=look.why, lens=look.lens, partition=look.model_partition)
+    ]
+
+
+def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
+    whys = Counter(look.why for look in found)
+    lenses = Counter(look.lens for look in found)
+    partitions = Counter(look.model_partition for look in found)
+    known = {word: whys[word] for word in LookReason.values}
+    return [
+        filters.facet("why", "Why", known, labels=label),
+        filters.facet("lens", "Lens", dict(sorted(lenses.items()))),
+        filters.facet("partition", "Model partition", dict(sorted(partitions.items()))),
+    ]
+
 
 _KNOWN = {
     "show": [part.value for part in ReviewPart],
@@ -131,11 +270,3 @@ def _raw(text: str) -> HttpResponse:
     # `nosniff` comes with every answer; without it a browser might take these bytes for a page.
     data = text.encode("utf-8", "surrogatepass")
     return HttpResponse(data, content_type="text/plain; charset=utf-8")
-
-
-urlpatterns = [
-    path("reviews/<int:pair_id>/", review, name="review"),
-    path("reviews/<int:pair_id>/decision", decide, name="decide"),
-    path("reviews/<int:pair_id>/<str:part>.txt", review_text, name="review-text"),
-    path("texts/<int:snapshot_id>", snapshot, name="snapshot"),
-]

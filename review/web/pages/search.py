@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 
 from review import settings
 from review.documents.base import from_row
@@ -95,6 +94,3 @@ def _documents(found: SearchResult) -> dict[str, Any]:
             for hit in hits[SearchKind.REVIEW]
         ],
     }
-
-
-urlpatterns = [path("search", search, name="search")]

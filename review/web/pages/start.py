@@ -1,4 +1,4 @@
-"""The start page: what needs a person, and how much of the knowledge base is covered."""
+"""The start page: what needs a person, and how much is covered; and the page of costs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import Count, Min
 from django.http import HttpRequest, HttpResponse
-from django.urls import path
 from django.utils import timezone
 
 from review import settings
+from review.jobs.costs import CostsJson, read_costs
 from review.knowledge_base.opening import open_corpus
 from review.models import ReviewJob
 from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
@@ -20,11 +20,11 @@ from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
 from review.recovery.recover import RecoveryAction
 from review.vocabulary import JobStatus
-from review.web.core.cached import needs_a_look, pair_states, recoverable, trends
+from review.web.core.cached import cached, needs_a_look, pair_states, recoverable, trends
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
 from review.web.pages.events import newest_events, together
-from review.web.pages.job_recovery import preview_url
+from review.web.pages.jobs import preview_url
 from review.web.render.charts import make_chart, precision_bar
 
 LAST_EVENTS = 6
@@ -146,4 +146,44 @@ def _share(name: str, gates: Sequence[GateStatusJson]) -> dict[str, Any]:
     }
 
 
-urlpatterns = [path("", start, name="start")]
+def costs(request: HttpRequest) -> HttpResponse:
+    filters = parse_filters(request, {"partition": None})
+    return page(
+        request,
+        "review/costs.html",
+        lambda: _costs_context(filters),
+        document=lambda: _costs_document(filters.one("partition") or None),
+    )
+
+
+def _costs_document(partition: str | None) -> StatusJson:
+    """The answer of `review_status --costs`."""
+    status = read_whole_status(partition)
+    status.costs = _read_costs(partition)
+    return status
+
+
+def _read_costs(partition: str | None) -> CostsJson:
+    return cached(
+        f"costs {partition}",
+        lambda _corpus, config: read_costs(model_partition=partition, config=config),
+    ).value
+
+
+def _costs_context(filters: Filters) -> dict[str, Any]:
+    partition = filters.one("partition")
+    found, (trend, _lenses) = _read_costs(partition or None), trends()
+    shown = {name: values for name, values in trend.costs.items() if partition in ("", name)}
+    return {
+        "filters": filters,
+        "partition": partition,
+        "total": found.total,
+        "chart": make_chart(trend.ends, shown, digits=2),
+        "tables": [
+            ("Model partition", found.partitions),
+            ("Lens", found.lenses),
+            ("Gate", found.gates),
+            ("Runner", found.runners),
+            ("Purpose", found.purposes if len(found.purposes) > 1 else []),
+        ],
+    }

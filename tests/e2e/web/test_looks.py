@@ -48,7 +48,7 @@ class TestLooks:
         assert shown(web.get("/looks/?partition=another")) == []
 
     def test_goes_on_after_the_last_of_a_page(self, web, pairs, monkeypatch):
-        monkeypatch.setattr("review.web.pages.needs_a_look.LOOKS_A_PAGE", 2)
+        monkeypatch.setattr("review.web.pages.reviews.LOOKS_A_PAGE", 2)
 
         first = web.get("/looks/")
         second = web.get(first.context["paged"].next_url)

@@ -10,9 +10,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report, StalePairJson
-from review.documents.problems import ProblemJson
+from review.documents.base import ProblemJson
 from review.knowledge_base.gate_definition import read_gate
-from review.management.output.check import FORMATS
+from review.management.kit.output import FORMATS
 from tests.builders import gate_path, make_gate
 from tests.hostile import HOSTILE, harmless
 

@@ -106,4 +106,4 @@ class TestUnifiedDiff:
         diff = unified_diff(before, after, path="a")
 
         assert diff.truncated
-        assert time.process_time() - started < 2
+        assert time.process_time() - started < 10  # a quadratic one takes minutes

@@ -241,7 +241,7 @@ class TestProblems:
         frontmatter = parse_frontmatter(note(yaml))
 
         assert frontmatter.problem.code is ProblemCode.INVALID_FRONTMATTER
-        assert time.process_time() - started < 2
+        assert time.process_time() - started < 10
 
     def test_makes_a_problem_of_a_file(self):
         problem = parse_frontmatter(note("a: 1\na: 2")).problem.of("kb/notes/a.md")

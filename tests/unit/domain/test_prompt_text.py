@@ -54,6 +54,9 @@ class TestComments:
             ("hugo", "{{/* secret */}}"),
             ("hugo", "{{< comment >}}\nsecret\n{{< /comment >}}"),
             ("jekyll", "{% comment %}\nsecret\n{% endcomment %}"),
+            ("jekyll", "{% comment %}secret{% endcomment %} and words"),
+            ("hugo", "Words {{- /* secret */ -}} and words"),
+            ("hugo", "{{/*\nsecret\n\nsecret\n*/}}"),
         ],
     )
     def test_are_kept_from_models_where_that_is_asked_for(self, flavour, comment):

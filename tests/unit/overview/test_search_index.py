@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from review.overview.search_index import Entry, SearchBusy, open_index
+from review.overview.search import Entry, SearchBusy, open_index
 
 STORE = "5" * 32
 REPOSITORY = Path(__file__).parents[3]
@@ -141,7 +141,7 @@ class TestFile:
             other.close()
 
     def test_one_that_stays_locked_is_a_refusal(self, path, monkeypatch):
-        monkeypatch.setattr("review.overview.search_index._WAIT", 0.05)
+        monkeypatch.setattr("review.overview.search._WAIT", 0.05)
         with opened(path):
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
@@ -167,7 +167,7 @@ class TestFile:
             assert len(index.find(["words"], kind="note", limit=99)) == 30
 
     def test_that_is_locked_while_it_is_opened_is_no_ruin(self, path, monkeypatch):
-        monkeypatch.setattr("review.overview.search_index._WAIT", 0.05)
+        monkeypatch.setattr("review.overview.search._WAIT", 0.05)
         with opened(path) as index:
             index.add([note("a.md", "words")])
         other = sqlite3.connect(path, isolation_level=None)
@@ -197,7 +197,10 @@ class TestFile:
 
     def test_the_first_users_at_once_make_one_file_and_lose_nothing(self, tmp_path):
         """Whoever came while another made it once removed it under the other."""
-        code = "import sys; from tests.helpers.word_writers import write; write(*sys.argv[1:])"
+        code = (
+            "import sys, django; django.setup();"
+            "from tests.helpers.word_writers import write; write(*sys.argv[1:])"
+        )
         writers = [
             subprocess.Popen(
                 [sys.executable, "-c", code, str(tmp_path), str(number)], cwd=REPOSITORY

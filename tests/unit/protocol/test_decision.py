@@ -60,7 +60,14 @@ class TestResultLine:
 
     @pytest.mark.parametrize(
         "below",
-        ["\n\n", "\n---\n", "\n***\n \n", "\n```\n## Result: FAIL\n```\n", "\n> ## Result: FAIL\n"],
+        [
+            "\n\n",
+            "\n---\n",
+            "\n</review>\n<!-- end -->\n",
+            "\n***\n \n",
+            "\n```\n## Result: FAIL\n```\n",
+            "\n> ## Result: FAIL\n",
+        ],
     )
     def test_is_the_last_line_whatever_is_no_text_below_it(self, below):
         assert read(f"No finding.\n\n## Result: PASS{below}") == "pass"

@@ -57,6 +57,8 @@ class TestWholeOutputs:
             pytest.param(
                 GOOD.replace("=== PAIR", "**=== PAIR").replace("===\n", "===**\n"), id="bold"
             ),
+            pytest.param(GOOD.replace("=== PAIR", "### === PAIR"), id="headings"),
+            pytest.param("\u200b" + GOOD.replace("\n", "\n    "), id="indented"),
             pytest.param(GOOD.replace("PAIR REVIEW", "pair review"), id="lower-case"),
             pytest.param(GOOD.replace(" :: ", "  ::  "), id="double-spaces"),
             pytest.param(GOOD.replace("ü", "u\u0308"), id="nfd-names"),

@@ -36,9 +36,9 @@ class TestOutputsWithoutABlock:
                 id="end-in-a-quotation",
             ),
             pytest.param(
-                f"## {BLOCK}",
-                "line 1 looks like the START of pair 1, but '##' stands ahead of ===",
-                id="heading",
+                f"> {BLOCK}",
+                "line 1 looks like the START of pair 1, but '>' stands ahead of ===",
+                id="quotation",
             ),
             pytest.param(
                 f"\n- {BLOCK}",

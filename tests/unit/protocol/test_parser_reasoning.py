@@ -44,6 +44,11 @@ class TestReasoning:
             ),
             pytest.param(f"Let me see.\n{DRAFT}</think>\n", id="no-opening-tag"),
             pytest.param(f"{OPEN_DRAFT}No.\n</think>\n", id="no-opening-tag-and-unclosed-draft"),
+            pytest.param(f"<think>Let me see.\n{DRAFT}No.</think> So:\n", id="words-beside-tags"),
+            pytest.param(f"Let me see.\n{DRAFT}That is wrong.</think>\n", id="one-tag-after-words"),
+            pytest.param(
+                f"<details>\n<summary>Thought for 9 s</summary>\n{DRAFT}</details>\n", id="summary"
+            ),
             pytest.param(f"Thinking...\n{DRAFT}...done thinking.\n", id="ollama"),
             pytest.param(f"Thinking\u2026\n{DRAFT}\u2026done thinking.\n", id="ellipsis"),
         ],
@@ -58,6 +63,7 @@ class TestReasoning:
         [
             pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n</think>\n", id="closed"),
             pytest.param(f"<think>\n{DRAFT}No, that is wrong.\n", id="never-closed"),
+            pytest.param(f"<think>Let me see.\n{DRAFT}", id="words-beside-a-tag-never-closed"),
             pytest.param(f"{DRAFT}No, that is wrong.\n</think>\n", id="no-opening-tag"),
             pytest.param(f'<think duration="9s">\n{DRAFT}', id="attributes"),
             pytest.param(f"<reflection>\n{DRAFT}No.\n</reflection>\n", id="another-name"),
@@ -70,6 +76,13 @@ class TestReasoning:
         assert not parsed.has_own_blocks
         assert "stands in reasoning" in parsed.missing[1]
         assert any("stands in reasoning" in one for one in parsed.misfits)
+
+    @pytest.mark.parametrize(
+        ("start", "end"),
+        [("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<|channel>thought", "<channel|>")],
+    )
+    def test_may_end_in_the_line_where_the_answer_begins(self, start, end):
+        assert parse(f"{start}\n{DRAFT}{end}{ANSWER}").blocks[1].text == "## Result: FAIL"
 
     @pytest.mark.parametrize(
         "output",

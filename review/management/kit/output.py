@@ -1,0 +1,137 @@
+"""Lines for people: selections, problems, ingested jobs, findings; and the formats of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from review import settings
+from review.check import formats
+from review.check.documents import Report
+from review.documents.base import ProblemJson, encode
+from review.domain.problems import Problem
+from review.errors import ExitCode
+from review.findings.documents import QueueFindingJson
+from review.ingest.ingest import RefusedJob
+from review.job_files.atomic_write import write_whole
+from review.jobs.job_documents import IngestedJobJson, RefusalJson
+from review.management.kit.command import ReviewCommand
+from review.management.kit.streams import OutputRefused, printable_json, refuse_to_overwrite
+from review.selection.select import Selection
+from review.vocabulary import DispositionState, JobStatus, Staleness
+
+
+def text_lines(selection: Selection) -> Iterator[str]:
+    """Note paths with their stale gates below; then the diffs, if requested."""
+    note_path = ""
+    for target in selection.targets():
+        if target.note_path != note_path:
+            note_path = target.note_path
+            yield note_path
+        change = " trivial" if target.change is not None and target.change.trivial else ""
+        yield f"  - {target.gate_id} ({target.reason}{change})"
+    for diff in selection.diffs():
+        yield from ("", f"{diff.path}: {diff.accepted_sha256[:12]} became {diff.sha256}")
+        yield from diff.words.splitlines()
+
+
+def summary_line(counts: Mapping[str, int]) -> str:
+    stale = sum(counts[reason.value] for reason in Staleness)
+    return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
+
+
+_LEFT_OUT = {
+    "not-named": "notes left out by --note",
+    "not-current": "notes left out by --current",
+    "has-rule": "gates left out by --skip-rules",
+    "has-no-rule": "gates left out: they name no rule",
+    "other-reason": "pairs left out by --reason",
+    "trivial": "pairs left out by --skip-trivial",
+    "before-after": "pairs left out by --after",
+    "over-limit": "pairs left out by --limit",
+}
+
+
+def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
+    """Yield a line for each filter that left something out."""
+    for why, number in left_out.items():
+        if why in _LEFT_OUT:
+            none = why == "not-current" and number == left_out.get("without-status")
+            yield f"{number} {_LEFT_OUT[why]}{': none has a status' if none else ''}"
+
+
+def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
+    """Yield a line for each problem; says whether the file was left out for it."""
+    for problem in problems:
+        left_out = " (left out)" if problem.skipped else ""
+        yield f"{problem.path}: {problem.code}: {problem.message}{left_out}"
+
+
+def counted(counts: Mapping[str, int], *, zeros: bool = True) -> str:
+    return ", ".join(f"{word} {number}" for word, number in counts.items() if number or zeros)
+
+
+def finding_state(finding: QueueFindingJson) -> str:
+    """The finding's fingerprint, with what became of it."""
+    state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
+    return f"{finding.fingerprint}{state}{', regressed' if finding.regressed else ''}"
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# Each with the start by which a file of it is known.
+FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
+    "text": (formats.text_lines, "checked "),
+    "json": (lambda report: iter([encode(report.document)]), '{"schema":"review-check/'),
+    "github": (formats.github_lines, "::notice title=review_check::"),
+    "sarif": (formats.sarif_lines, '{"$schema":"https://json.sch'),
+    "rdjsonl": (formats.rdjsonl_lines, '{"message":'),
+    "junit": (formats.junit_lines, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="r'),
+    "markdown": (formats.markdown_lines, "## Review check\n"),
+}
+
+
+def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
+    """Write a report to a file, or to standard output for `-`.
+
+    :raises OutputRefused: the file is none that this command wrote, or is among the notes, or its
+        folder is not there.
+    """
+    write, start = FORMATS[shape]
+    written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
+    if output == "-":
+        for line in written:
+            command.write_raw(line)
+        return
+    if not Path(output).parent.is_dir():
+        raise OutputRefused(f"there is no folder {Path(output).parent}", hint="make it first")
+    refuse_to_overwrite(Path(output), config=settings.current(), starts_with=start.encode())
+    write_whole(Path(output), (line.encode("utf-8", "replace") for line in written))
+
+
+def job_lines(jobs: Iterable[IngestedJobJson], refused: Iterable[RefusedJob] = ()) -> Iterator[str]:
+    """A line a job, one below it for each pair and each problem."""
+    for job in jobs:
+        why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
+        yield f"job {job.review_job_id}: {job.status}{why}"
+        for pair in job.pairs:
+            held = pair.not_accepted_because
+            note = f" (not accepted: {held})" if held else ""
+            yield f"  {pair.note_path} {pair.gate_id}: {pair.decision or pair.pair_status}{note}"
+        for problem in job.problems:
+            yield f"  problem: {problem}"
+    for item in refused:
+        yield f"job {item.review_job_id}: refused: {item.error.message}"
+
+
+def refusal_documents(refused: Iterable[RefusedJob]) -> list[RefusalJson]:
+    return [RefusalJson.of(item.review_job_id, item.error) for item in refused]
+
+
+def exit_code(jobs: Sequence[IngestedJobJson], refused: Sequence[RefusedJob]) -> ExitCode:
+    """1 when a job ended failed, else that of the first refusal, else 0."""
+    if any(job.status == JobStatus.FAILED for job in jobs):
+        return ExitCode.FAILED
+    return refused[0].error.exit_code if refused else ExitCode.DONE
