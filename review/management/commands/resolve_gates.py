@@ -12,8 +12,7 @@ from typing import Any
 from review.errors import ExitCode
 from review.management.kit.arguments import LISTING
 from review.management.kit.command import StorelessCommand
-from review.management.kit.listing import cut, tail_lines
-from review.management.kit.output import problem_lines
+from review.management.kit.output import cut, problem_lines, tail_lines
 from review.selection.gate_names import list_gates
 
 

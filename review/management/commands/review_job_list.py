@@ -10,12 +10,12 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from review.documents.paging import count_by
+from review.documents.base import count_by
 from review.jobs.board import find_jobs, show_jobs
 from review.jobs.job_documents import JobJson, JobListJson
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.listing import part_of, tail_lines
+from review.management.kit.output import part_of, tail_lines
 from review.vocabulary import JobStatus
 
 _WORDS = {

@@ -15,15 +15,20 @@ from operator import attrgetter
 from typing import Any
 
 from review.check.lock import queue_report
-from review.documents.base import problem_json
-from review.documents.paging import Counts, Listed, count_by
+from review.documents.base import Counts, Listed, count_by, problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.listing import cut, part_of, tail_lines
-from review.management.kit.output import finding_state, problem_lines, write_report
+from review.management.kit.output import (
+    cut,
+    finding_state,
+    part_of,
+    problem_lines,
+    tail_lines,
+    write_report,
+)
 from review.queue.csv import queue_csv
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
