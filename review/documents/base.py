@@ -157,10 +157,10 @@ def _is_before(key: Key, start: Key) -> bool:
         return True
 
 
-def count_by(items: Iterable[T], **words: Callable[[T], str]) -> Counts:
-    """Count the items by each word, most frequent first."""
+def count_by(items: Iterable[object], **words: str) -> Counts:
+    """Count the items by what each has in an attribute, most frequent first."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in words}
     for item in items:
-        for name, word in words.items():
-            counts[name][word(item)] += 1
+        for name, attribute in words.items():
+            counts[name][getattr(item, attribute)] += 1
     return {name: dict(found.most_common()) for name, found in counts.items()}

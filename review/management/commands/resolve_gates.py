@@ -30,7 +30,7 @@ class Command(StorelessCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         note, root = options["note"] or "", str(self.config.root)
         listed = list_gates(self.corpus, options["gates"], note=note, root=root)
-        cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens=lambda gate: gate.lens)
+        cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens="lens")
         width = max((len(gate.gate_id) for gate in listed.gates), default=0)
         lines = [
             f"{gate.gate_id:<{width}}  {gate.description}{' [rule]' if gate.rule else ''}"

@@ -8,7 +8,6 @@ commonplace review_target_selector --all-gates --model m --json | commonplace cr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -32,10 +31,7 @@ from review.selection.select import Selection, select_targets
 
 _CHUNK = 500
 _EMPTY = '":[]'
-_WORDS = {
-    name: attrgetter(column)
-    for name, column in (("reason", "reason"), ("lens", "lens"), ("gate", "gate_id"))
-}
+_WORDS = {"reason": "reason", "lens": "lens", "gate": "gate_id"}
 
 
 class Command(ReadingCommand):

@@ -9,7 +9,7 @@ accepted. Left out are overrides and reviews by a gate that changed since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -40,10 +40,7 @@ from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 REPORTS = ("github", "sarif", "rdjsonl", "junit", "markdown")
 _KEY = attrgetter("note_path", "gate_path")
 _LOOK_KEY = attrgetter("note_path", "gate_path", "review_pair_id")
-_WORDS: dict[str, Callable[[Any], str]] = {
-    name: attrgetter(column)
-    for name, column in (("decision", "decision"), ("gate", "gate_id"), ("note", "note_path"))
-}
+_WORDS = {"decision": "decision", "gate": "gate_id", "note": "note_path"}
 
 
 class Command(ReadingCommand):
@@ -129,7 +126,7 @@ class Command(ReadingCommand):
             model_partition=options["model"],
         )
         looks = read_looks(self.corpus, wanted, gates_folder=self.config.gates_folder)
-        cut(looks, "needs_a_look", options, _LOOK_KEY, why=attrgetter("why"), **_WORDS)
+        cut(looks, "needs_a_look", options, _LOOK_KEY, why="why", **_WORDS)
         found = looks.needs_a_look or looks.summary
         self.show(
             looks,

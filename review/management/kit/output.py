@@ -154,7 +154,7 @@ def cut(
     name: str,
     options: Mapping[str, Any],
     key: Callable[[Any], Key],
-    **words: Callable[[Any], str],
+    **words: str,
 ) -> None:
     """Reduce the document's list to what the options select."""
     items = getattr(document, name)
