@@ -120,8 +120,7 @@ def _sweep(take: Any, at_once: int) -> Any:
     from review import settings
     from review.knowledge_base.opening import open_corpus
     from review.selection.select import SelectionRequest
-    from review.sweeps.feeder import SweepRequest
-    from review.sweeps.limits import Limits
+    from review.sweeps.feeder import Limits, SweepRequest
     from review.sweeps.sweep import sweep
     from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping

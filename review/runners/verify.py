@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from review.protocol.output_diagnosis import near_sentinels
 from review.protocol.sentinels import read_sentinel
-from review.runners.cli.error_texts import (
+from review.runners.cli.output import (
     MAX_REASON,
     MAX_SAID,
     clean,

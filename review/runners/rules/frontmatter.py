@@ -10,9 +10,8 @@ from review.protocol.typed_review import WHOLE_NOTE, TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.lists import CARRIES_NOTHING, EMPTY_TITLES, NAMES_OF_THINGS
 from review.runners.rules.page import Page
-from review.runners.rules.quoting import shown
 from review.runners.rules.rule import info_if, rule
-from review.runners.rules.words import plain, word_count
+from review.runners.rules.words import plain, shown, word_count
 from review.vocabulary import Severity
 
 _FEWEST_WORDS = 4

@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterator
 
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import Block, BlockKind
-from review.runners.rules.inline import OPAQUE, InlineLink
-from review.runners.rules.page import Page, page_of
-from review.runners.rules.quoting import shown
+from review.runners.rules.blocks import OPAQUE, Block, BlockKind, InlineLink
+from review.runners.rules.page import Page, RuleInput, page_of
 from review.runners.rules.rule import rule
-from review.runners.rules.values import RuleInput
-from review.runners.rules.words import sentences, word_count, word_sequence
+from review.runners.rules.words import sentences, shown, word_count, word_sequence
 
 _FEWEST_WORDS = 5
 _LONGEST_CREDIT = 6  # words beside the link

@@ -18,7 +18,7 @@ from review import settings
 from review.documents.base import Document, from_row
 from review.domain.paths import gate_label
 from review.jobs.board import show_event
-from review.jobs.pages_documents import (
+from review.jobs.job_documents import (
     AcceptanceEventJson,
     DecisionEventJson,
     DispositionEventJson,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.runners.rules.values import RuleLink
+from review.runners.rules.page import RuleLink
 from review.vocabulary import Decision, Severity
 from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
 

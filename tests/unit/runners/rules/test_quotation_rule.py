@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.domain.markdown.links import extract_links
-from review.runners.rules.values import RuleLink
+from review.runners.rules.page import RuleLink
 from tests.unit.runners.rules.judged import review_of
 
 SOURCE = """---
