@@ -1,4 +1,4 @@
-"""Encodes structs as JSON, and decodes input into structs; problems of files, and parts of lists."""
+"""Encodes structs as JSON and decodes input; problems of files, and parts of lists."""
 
 from __future__ import annotations
 

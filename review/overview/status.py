@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from django.db.models import Count
 
 from review.documents.base import no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
+from review.findings.documents import LookJson
 from review.jobs.leases import abandoned_jobs
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, NoteList
@@ -86,13 +87,7 @@ def read_status(
         *unknown_partitions([model_partition], config=config),
         *corpus.unknown_muted(),
     ]
-    # A rule that could not judge a text would say so again.
-    stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
-        look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
-        for look in looks
-    )
-    pairs = states.count_model_pairs()
-    steps = _next_steps(status, corpus, stale_rules, pairs, is_whole=model_partition is None)
+    steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
     status.next_steps = [
         StepJson(what=what, count=count, command=f"commonplace {command}")
         for what, count, command in steps
@@ -224,14 +219,23 @@ _SWEEP = "review_sweep --all-gates --runner rules --model rules -q"
 
 
 def _next_steps(
-    status: StatusJson, corpus: Corpus, stale_rules: int, model_pairs: int, *, is_whole: bool
+    status: StatusJson,
+    corpus: Corpus,
+    states: PairStates,
+    looks: Sequence[LookJson],
+    *,
+    is_whole: bool,
 ) -> Iterator[_Step]:
     """Yield the steps in the order in which they are best taken.
 
-    :param stale_rules: pairs that rules can judge and have not judged.
-    :param model_pairs: pairs that only models can judge, fresh or not.
     :param is_whole: all partitions are looked at.
     """
+    # A rule that could not judge a text would say so again.
+    stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
+        look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
+        for look in looks
+    )
+    model_pairs = states.count_model_pairs()  # fresh or not
     given_up, jobs = len(status.abandoned_jobs), status.jobs
     yield "jobs that were given up", given_up, "recover_review_jobs"
     yield "running jobs", jobs[JobStatus.RUNNING] - given_up, "ingest_bundle_output --ready"

@@ -1,4 +1,4 @@
-"""Arguments of commands: the shapes of values, the parser that refuses politely, and what several have alike."""
+"""Arguments: shapes of values, the parser that refuses politely, and what commands have alike."""
 
 from __future__ import annotations
 

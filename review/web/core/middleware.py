@@ -1,4 +1,4 @@
-"""Middleware (limits, a usable store, a login, refusals shown as pages), and the one-time link of a login."""
+"""Middleware: limits, a usable store, a login with its one-time link, refusals as pages."""
 
 from __future__ import annotations
 
