@@ -11,7 +11,7 @@ CALIBRATION_SCHEMA = "review-calibration/1"
 class ShareJson(Document, kw_only=True):
     """`k` of `n` with its 95 % interval; `share` is null where `n` is 0.
 
-    `bound` is null unless `k` is 0 or `n`: the most, or the least, that the share can be (one-sided).
+    `bound` is the most (or least) that it can be where `k` is 0 (or `n`), one-sided; else null.
     """
 
     k: int

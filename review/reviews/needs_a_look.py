@@ -147,7 +147,7 @@ def _accepted_passes() -> Iterator[int]:
 
 
 def _passed_since() -> QuerySet[Finding, int]:
-    """Return the pairs that warned or failed, where a later review passes the same texts and counts."""
+    """Return the pairs that flagged texts which a later review, which counts, passes."""
     key = ("note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
     passed = CurrentAcceptance.objects.filter(
         **{name: OuterRef(f"pair__{name}") for name in key},
