@@ -26,14 +26,11 @@ from review.upkeep.checks import (
     PAIR_INVARIANTS,
     UNAPPLIED_EVENTS,
     UNFOUNDED_ACCEPTANCES,
-    BusyCheck,
-    CheckResult,
-    CheckState,
     all_invariants,
     altered_snapshots,
     broken_invariants,
-    check_faults,
 )
+from review.upkeep.documents import BusyCheck, CheckResult, CheckState, check_faults
 from review.upkeep.job_files import (
     Pruning,
     check_folders,
