@@ -118,7 +118,7 @@ def measure(root: Path, *, port: str, notes: int, at_once: int) -> dict[str, flo
 
 def _sweep(take: Any, at_once: int) -> Any:
     from review import settings
-    from review.knowledge_base.opening import open_corpus
+    from review.knowledge_base import Corpus
     from review.selection.select import SelectionRequest
     from review.sweeps.feeder import SweepRequest
     from review.sweeps.limits import Limits
@@ -127,7 +127,7 @@ def _sweep(take: Any, at_once: int) -> Any:
     from review.vocabulary import Grouping
 
     config = settings.current()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         worker = build_worker(
             WorkerRequest(RUNNER, PARTITION, timedelta(minutes=5), slots=at_once),
             linker=corpus.linker,

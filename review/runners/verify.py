@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from review.protocol.output_diagnosis import near_sentinels
-from review.protocol.sentinels import read_sentinel
+from review.protocol.sentinels import near_sentinels, read_sentinel
 from review.runners.cli.error_texts import (
     MAX_REASON,
     MAX_SAID,

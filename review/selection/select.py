@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from review.documents.base import problem_json, timestamp
 from review.documents.paging import cursor_of, key_of
 from review.domain.diffs.words import changed_words, unified_diff, word_diff
-from review.domain.problems import Problem
+from review.domain.problems import Problem, in_order
 from review.errors import UsageRefused
 from review.knowledge_base import (
     AmbiguousGate,
@@ -26,7 +26,6 @@ from review.knowledge_base import (
     NoteList,
     UnknownGate,
 )
-from review.knowledge_base.notes import in_order
 from review.knowledge_base.walker import MARKDOWN
 from review.models import CurrentAcceptance, FileSnapshot, batched
 from review.selection.documents import DiffJson, RenameJson, SelectionJson, TargetJson

@@ -24,8 +24,7 @@ from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.listing import cut, part_of, tail_lines
 from review.management.kit.output import finding_state, problem_lines, write_report
-from review.queue.csv import queue_csv
-from review.queue.entries import WarnQueue, read_warn_queue
+from review.queue.entries import WarnQueue, queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.queue.sorting import QueueSort
 from review.reviews.needs_a_look import LookRequest, read_looks
