@@ -7,10 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from review.knowledge_base import Corpus
-
 from review.check.check import CheckRequest, check_notes
 from review.check.documents import NotesCheckJson
+from review.knowledge_base import Corpus
 from tests.builders import NOTE, make_config, make_gate, make_root
 from tests.helpers.commands import run
 
