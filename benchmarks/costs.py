@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from review.protocol.prompt import PromptRequest, estimate_tokens, render_prompt
-from review.runners.api.prices import Tokens, cost_of
-from review.runners.api.structured import INSTRUCTIONS
+from review.runners.api.provider import INSTRUCTIONS
+from review.runners.outcome import Tokens, cost_of
 from review.settings.file import Prices
 
 NOTES, GATES, OUTPUT = 10_000, 40, 300

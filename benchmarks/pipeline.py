@@ -176,23 +176,23 @@ def _claim(config: Any, jobs: Sequence[Any]) -> Taken:
 def _ingest(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     """Ingest all ready jobs at once, like `ingest_bundle_output`."""
     from review.ingest.ingest import ingest_jobs
-    from review.ingest.request import IngestRequest
+    from review.ingest.load import IngestRequest
 
     write_outputs(root, jobs)
     ids = [job.review_job_id for job in jobs]
     request = IngestRequest(actor="agent:benchmark")
     watch = _Stopwatch()
-    told = ingest_jobs(ids, request=request, config=config, now=_now())
+    ingested, _refused = ingest_jobs(ids, request=request, config=config, now=_now())
     taken = watch.read()
-    if len(told.jobs) != len(jobs):
-        sys.exit(f"of {len(jobs)} jobs {len(told.jobs)} were ingested")
+    if len(ingested) != len(jobs):
+        sys.exit(f"of {len(jobs)} jobs {len(ingested)} were ingested")
     return taken
 
 
 def _ingest_singly(config: Any, root: Path, jobs: Sequence[Any]) -> Taken:
     """Ingest job by job, like a sweep."""
     from review.ingest.ingest import ingest_job
-    from review.ingest.request import IngestRequest
+    from review.ingest.load import IngestRequest
 
     write_outputs(root, jobs)
     request = IngestRequest(actor="agent:benchmark")

@@ -83,8 +83,7 @@ def _sweep(samples: Samples, jobs: int) -> Any:
     from review import settings
     from review.knowledge_base import Corpus
     from review.selection.select import SelectionRequest
-    from review.sweeps.feeder import SweepRequest
-    from review.sweeps.limits import Limits
+    from review.sweeps.feeder import Limits, SweepRequest
     from review.sweeps.sweep import sweep
     from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping

@@ -4,29 +4,48 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from datetime import datetime
 
 from django.db import DatabaseError, transaction
 
-from review.documents.base import from_row
-from review.domain.paths import gate_id_of
-from review.errors import ReviewError, TryAgain
-from review.ingest.known_findings import KnownFindings
-from review.ingest.load import Intake, read_jobs
-from review.ingest.parse import ReadReview, identify_findings
-from review.ingest.request import IngestRequest
-from review.ingest.store import store_intakes
+from review.acceptance.accept import accept, of_review
+from review.documents.typed_reviews import ReviewBlockJson
+from review.domain.paths import sha256_hex
+from review.errors import InputRejected, ReviewError, TryAgain
+from review.ingest.load import IngestRequest, Intake, JobMoved, RefusedJob, read_jobs
+from review.ingest.parse import KnownFindings, ReadReview, identify_findings, names_of, write_blocks
 from review.job_files import ArtifactNotWritten, ArtifactStore, result_name
-from review.jobs.job_documents import FindingJson, IngestedJobJson, IngestedPairJson
+from review.jobs.board import require_job, show_ingested
+from review.jobs.job_documents import IngestedJobJson
 from review.jobs.mirror import JobFiles
 from review.jobs.provenance import partition_contradicts
-from review.models import Finding, ReviewJob, ReviewPair, ReviewStore, batched
+from review.models import (
+    Finding,
+    JobEvent,
+    JobMove,
+    JobOutput,
+    ReviewJob,
+    ReviewPair,
+    ReviewStore,
+    ReviewText,
+    batched,
+)
 from review.protocol.decision import ParsedDecision
+from review.protocol.output import strip_escapes
 from review.protocol.quote_location import quote_lines
+from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
 from review.settings.config import Config
 from review.store import refusal_of
-from review.vocabulary import ACCEPTING_DECISIONS, Decision, JobPurpose, NotAccepted, PairStatus
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    Decision,
+    JobPurpose,
+    JobStatus,
+    NotAccepted,
+    PairStatus,
+    Severity,
+)
 
 # A kill leaves the files of so many jobs behind the store: a sweep that starts looks at four times as many.
 JOBS_PER_TRANSACTION = 25
@@ -37,22 +56,6 @@ _BYTES_PER_TRANSACTION = 2_000_000
 _ROLLED_BACK = "40"
 # Shorter quotes ("see the table") may stand in any note.
 _TELLING_WORDS = 5
-
-
-@dataclass(frozen=True)
-class RefusedJob:
-    """A job whose output was not ingested, and why."""
-
-    review_job_id: int
-    error: ReviewError
-
-
-@dataclass(frozen=True)
-class Ingested:
-    """The jobs that were ingested, and those that were refused."""
-
-    jobs: tuple[IngestedJobJson, ...]
-    refused: tuple[RefusedJob, ...]
 
 
 def ingest_job(
@@ -69,21 +72,21 @@ def ingest_job(
     :raises NoOutput, NoBlocks: the output is absent, blank, or not this job's.
     :raises PartitionMismatch, ProvenanceDisagrees: the flags contradict the job or its claim.
     """
-    ((_job_id, read),) = read_jobs([job_id], request=request, config=config)
-    if isinstance(read, ReviewError):
-        raise read
+    (read,) = read_jobs([job_id], request=request, config=config)
+    if isinstance(read, RefusedJob):
+        raise read.error
     return _ingest_chunk([read], request=request, config=config, now=now)[0]
 
 
 def ingest_jobs(
     job_ids: Iterable[int], *, request: IngestRequest, config: Config, now: datetime
-) -> Ingested:
+) -> tuple[list[IngestedJobJson], list[RefusedJob]]:
     """Ingest each job once, in the order given; refusals are reported, not raised.
 
     Jobs are stored in transactions of a few dozen. If one is refused, the jobs of its transaction
     are stored one by one.
     """
-    answers: dict[int, IngestedJobJson | ReviewError] = {}
+    answers: dict[int, IngestedJobJson | RefusedJob] = {}
     wanted = list(dict.fromkeys(job_ids))
     for some in batched(wanted, JOBS_PER_TRANSACTION):
         for chunk in _chunks(read_jobs(some, request=request, config=config), answers):
@@ -93,29 +96,26 @@ def ingest_jobs(
             except (ReviewError, DatabaseError) as error:
                 if not _may_concern_one_job(error):
                     raise
-                for job_id in (intake.job.pk for intake in chunk):
+                for pk in (intake.job.pk for intake in chunk):
                     try:
-                        answers[job_id] = ingest_job(
-                            job_id, request=request, config=config, now=now
-                        )
+                        answers[pk] = ingest_job(pk, request=request, config=config, now=now)
                     except ReviewError as refused:
-                        answers[job_id] = refused
-    in_order = [(job_id, answers[job_id]) for job_id in wanted]
-    return Ingested(
-        tuple(item for _job_id, item in in_order if isinstance(item, IngestedJobJson)),
-        tuple(RefusedJob(n, item) for n, item in in_order if isinstance(item, ReviewError)),
+                        answers[pk] = RefusedJob(pk, refused)
+    in_order = [answers[job_id] for job_id in wanted]
+    return (
+        [item for item in in_order if isinstance(item, IngestedJobJson)],
+        [item for item in in_order if isinstance(item, RefusedJob)],
     )
 
 
 def _chunks(
-    read: Iterable[tuple[int, Intake | ReviewError]],
-    answers: dict[int, IngestedJobJson | ReviewError],
+    read: Iterable[Intake | RefusedJob], answers: dict[int, IngestedJobJson | RefusedJob]
 ) -> Iterator[list[Intake]]:
     """Yield the jobs that take an output, in lists for one transaction each."""
     chunk: list[Intake] = []
-    for job_id, found in read:
-        if isinstance(found, ReviewError):
-            answers[job_id] = found
+    for found in read:
+        if isinstance(found, RefusedJob):
+            answers[found.review_job_id] = found
             continue
         chunk.append(found)
         if (
@@ -241,47 +241,121 @@ def _finish(
     )
 
 
-def show_ingested(
-    job: ReviewJob,
-    pairs: Sequence[ReviewPair],
-    *,
-    findings: Iterable[Finding] | None = None,
-    problems: Sequence[str],
-    gates_folder: str,
-) -> IngestedJobJson:
-    """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
+def store_intakes(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
+    """Move the jobs and store their reviews, as if one job after the other.
 
-    :param findings: of all the pairs; None where they are in the store only.
+    :raises JobMoved: another process moved one of them meanwhile: roll the transaction back.
     """
-    if findings is None:
-        findings = Finding.objects.filter(pair__in=pairs).order_by("pair_id", "ordinal")
-    found: defaultdict[int, list[FindingJson]] = defaultdict(list)
-    for row in findings:
-        found[row.pair_id].append(from_row(FindingJson, row, line=row.note_line))
-    return IngestedJobJson(
-        review_job_id=job.pk,
-        status=job.status,
-        failure_code=job.failure_code or None,
-        failure_reason=job.failure_reason or None,
-        pairs=[_pair(pair, found[pair.pk], gates_folder=gates_folder) for pair in pairs],
-        self_reported_model=job.self_reported_model or None,
-        problems=list(problems),
+    _move_jobs(intakes, request, now=now)
+    findings = [finding for intake in intakes for finding in intake.findings]
+    Finding.objects.bulk_create(findings, batch_size=100)
+    taken = [(intake, pair) for intake in intakes for pair in intake.said]
+    acceptances = [of_review(intake.job, pair) for intake, pair in taken if not pair.not_accepted]
+    for acceptance in acceptances:
+        acceptance.actor = request.actor
+    superseded = {item.review_pair_id for item in accept(acceptances, now=now)}
+    for _intake, pair in taken:
+        if pair.pk in superseded:
+            pair.not_accepted = NotAccepted.SUPERSEDED.value
+    if taken and not ReviewPair.objects.complete([pair for _intake, pair in taken], now=now):
+        raise JobMoved(f"a pair of {_named(intakes)} was completed by another process")
+    ReviewText.objects.bulk_create(
+        [ReviewText(pair=pair, text=intake.texts[pair.pk]) for intake, pair in taken]
+    )
+    for intake in intakes:
+        if intake.why_missing:
+            ReviewPair.objects.mark_missing(intake.job.pk, reasons=intake.why_missing)
+        if intake.keeps_raw:
+            keep_raw(intake.job, intake.raw, now=now)
+
+
+def _named(intakes: Sequence[Intake]) -> str:
+    return f"job {' or '.join(str(intake.job.pk) for intake in intakes)}"
+
+
+def _move_jobs(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
+    """Move jobs with one statement for all whose rows get the same."""
+    moves = []
+    groups: defaultdict[object, list[Intake]] = defaultdict(list)
+    for intake in intakes:
+        job, ending = intake.job, intake.ending
+        moves.append(JobMove(job.pk, job.status, ending.status, ending.reason or "ingested"))
+        key = (job.status, job.started_at is None, ending, intake.self_reported_model)
+        groups[key].append(intake)
+    # First, so that a job somebody else moved stops us before any other write.
+    for alike in groups.values():
+        if not _move(alike, request, now=now):
+            raise JobMoved(f"{_named(alike)} was moved by another process; look at it again")
+    JobEvent.objects.record(moves, actor=request.actor, now=now)
+
+
+def _move(alike: Sequence[Intake], request: IngestRequest, *, now: datetime) -> bool:
+    first = alike[0]
+    leaving = JobStatus(first.job.status)
+    also: dict[str, object] = {}
+    if first.self_reported_model:
+        also["self_reported_model"] = first.self_reported_model
+    if request.provenance is not None and first.job.started_at is None:
+        also |= {"started_at": now, "claimed_by": request.actor, **asdict(request.provenance)}
+    moved = ReviewJob.objects.held_by(request.lease).close(
+        [intake.job for intake in alike],
+        leaving=leaving,
+        ending=first.ending,
+        telemetry=request.telemetry,
+        also=also,
+        now=now,
+    )
+    # A failed job can be left for failed again: then it is the pairs that tell of another ingest.
+    return moved and (leaving is not JobStatus.FAILED or all(map(_is_as_it_was, alike)))
+
+
+def _is_as_it_was(intake: Intake) -> bool:
+    was = sum(pair.status == PairStatus.COMPLETED for pair in intake.pairs)
+    now = ReviewPair.objects.filter(job=intake.job, status=PairStatus.COMPLETED)
+    return now.count() == was
+
+
+def keep_raw(job: ReviewJob, raw: bytes, *, now: datetime) -> None:
+    defaults = {"raw": raw, "at": now}
+    JobOutput.objects.get_or_create(job=job, content_sha256=sha256_hex(raw), defaults=defaults)
+
+
+class BadBlock(InputRejected):
+    """A review is for a pair that the job does not have, or for one that has a review already."""
+
+
+def submit_reviews(
+    job_id: int, blocks: Sequence[ReviewBlockJson], *, actor: str, config: Config, now: datetime
+) -> IngestedJobJson:
+    """Store the reviews of a job, or of some of its pairs; raises as `ingest_job` does.
+
+    :raises BadBlock: an ordinal is none of the job's pairs, or occurs twice; nothing is stored.
+    """
+    job = require_job(job_id)
+    names = names_of(job, config)
+    typed: dict[int, TypedReview] = {}
+    for place, block in enumerate(blocks):
+        if block.ordinal not in names or block.ordinal in typed:
+            why = "stands twice" if block.ordinal in typed else f"is none of 1 to {len(names)}"
+            raise BadBlock(f"blocks[{place}]: ordinal {block.ordinal} {why}; nothing was stored")
+        typed[block.ordinal] = _typed(block)
+    outputs = {job_id: write_blocks(typed, token=job.sentinel_token, names=names)}
+    request = IngestRequest(actor=actor, outputs=outputs, typed=typed)
+    return ingest_job(job_id, request=request, config=config, now=now)
+
+
+def _typed(block: ReviewBlockJson) -> TypedReview:
+    """Make every text one paragraph, so that none of its lines can be read as another part."""
+    return TypedReview(
+        decision=Decision(block.decision),
+        findings=tuple(
+            TypedFinding(Severity(item.severity), _line(item.text), _line(item.quote), WHOLE_NOTE)
+            for item in block.findings
+        ),
+        summary=_line(block.summary),
+        suggestion=_line(block.revision) or "None.",
     )
 
 
-def _pair(pair: ReviewPair, findings: list[FindingJson], *, gates_folder: str) -> IngestedPairJson:
-    return IngestedPairJson(
-        review_pair_id=pair.pk,
-        ordinal=pair.ordinal,
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
-        gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
-        pair_status=pair.status,
-        decision=pair.decision or None,
-        decision_source=pair.decision_source or None,
-        result_path=pair.result_path or None,
-        problem=pair.problem or None,
-        accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
-        not_accepted_because=pair.not_accepted or None,
-        findings=findings,
-    )
+def _line(text: str) -> str:
+    return " ".join(strip_escapes(text).replace("\0", " ").split())

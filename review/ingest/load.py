@@ -5,30 +5,81 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from review.errors import ReviewError
-from review.ingest.parse import ReadReview, names_of, read_block, read_output, typed_output
-from review.ingest.request import (
-    IngestRequest,
-    JobAlreadyCompleted,
-    JobReplaced,
-    NoBlocks,
-    NoOutput,
-    NothingMissing,
-    ProvenanceDisagrees,
-)
+from review.domain.paths import gate_id_of
+from review.errors import Conflict, InputRejected, ReviewError
+from review.ingest.parse import ReadReview, read_block, read_output, typed_output
 from review.job_files import ArtifactStore
 from review.jobs.board import unknown_job
-from review.jobs.provenance import (
-    telemetry_contradicts,
-    telemetry_models,
-    validate_provenance,
-)
-from review.models import Ending, Finding, ReviewJob, ReviewPair, ReviewText
+from review.jobs.provenance import telemetry_contradicts, telemetry_models, validate_provenance
+from review.models import Ending, Finding, Lease, Provenance, ReviewJob, ReviewPair, ReviewText
 from review.protocol.output import ParsedOutput
 from review.protocol.telemetry import output_tokens_by_model
+from review.protocol.typed_review import TypedReview
+from review.runners.outcome import RunnerFailure
 from review.settings.config import Config
 from review.vocabulary import FailureCode, JobStatus, PairStatus
+
+
+class JobAlreadyCompleted(Conflict):
+    """The job has all its reviews."""
+
+
+class JobReplaced(Conflict):
+    """A new job took this one's pairs over."""
+
+
+class NothingMissing(Conflict):
+    """The job failed, and no pair of it waits for a review."""
+
+
+class JobMoved(Conflict):
+    """Another process moved the job in the meantime."""
+
+
+class ProvenanceDisagrees(Conflict):
+    """The flags name another runner, model or effort than the claim did."""
+
+
+class NoOutput(InputRejected):
+    """There is no output file, or nothing in it."""
+
+
+class NoBlocks(InputRejected):
+    """The output holds no block of this job's token."""
+
+
+@dataclass(frozen=True)
+class IngestRequest:
+    """A request to ingest the outputs of one or more jobs.
+
+    :param outputs: a job's output as bytes, if it is not in the job's own file.
+    :param provenance: who ran the job, for jobs that nobody claimed.
+    :param telemetry: evidence from the parent's harness, kept as it is.
+    :param failure: why the job fails, whatever its output holds: what is complete is kept.
+    :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
+    :param lease: of the claim whose result this is; None where anybody may bring it.
+    """
+
+    actor: str
+    outputs: Mapping[int, bytes] = field(default_factory=dict)
+    provenance: Provenance | None = None
+    effort_unknown: bool = False
+    telemetry: Mapping[str, Any] | None = None
+    all_or_nothing: bool = False
+    failure: RunnerFailure | None = None
+    typed: Mapping[int, TypedReview] = field(default_factory=dict)
+    lease: Lease | None = None
+
+
+@dataclass(frozen=True)
+class RefusedJob:
+    """A job whose output was not ingested, and why."""
+
+    review_job_id: int
+    error: ReviewError
+
 
 _SHOWN = 3  # lines of an output that a refusal names
 _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
@@ -70,7 +121,7 @@ class Intake:
 
 def read_jobs(
     job_ids: Sequence[int], *, request: IngestRequest, config: Config
-) -> Iterator[tuple[int, Intake | ReviewError]]:
+) -> Iterator[Intake | RefusedJob]:
     """Yield the jobs with their outputs, in order; or what `ingest_job` raises in place of one."""
     jobs = ReviewJob.objects.with_names().in_bulk(job_ids)
     pairs: defaultdict[int, list[ReviewPair]] = defaultdict(list)
@@ -84,9 +135,9 @@ def read_jobs(
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            yield job_id, _read(jobs[job_id], pairs[job_id], request, config)
+            yield _read(jobs[job_id], pairs[job_id], request, config)
         except ReviewError as refused:
-            yield job_id, refused
+            yield RefusedJob(job_id, refused)
 
 
 def _read(
@@ -95,7 +146,10 @@ def _read(
     _refuse_closed(job, pairs)
     _check_provenance(job, request, config)
     raw = _read_raw(job, request, config)
-    names = names_of(pairs, gates_folder=config.gates_folder)
+    names = {
+        pair.ordinal: (pair.note.path, gate_id_of(pair.gate.path, gates_folder=config.gates_folder))
+        for pair in pairs
+    }
     if request.typed:
         parsed = typed_output(request.typed, ordinals=names)
     else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from django.db.models import Count, Q
@@ -12,9 +12,15 @@ from review.documents.base import from_row
 from review.domain.paths import gate_id_of
 from review.errors import InputRejected
 from review.job_files import manifest_path
-from review.jobs.job_documents import JobJson, PairJson
-from review.jobs.pages_documents import JobEventJson
-from review.models import JobEvent, ReviewJob, ReviewPair, batched
+from review.jobs.job_documents import (
+    FindingJson,
+    IngestedJobJson,
+    IngestedPairJson,
+    JobEventJson,
+    JobJson,
+    PairJson,
+)
+from review.models import Finding, JobEvent, ReviewJob, ReviewPair, batched
 from review.models.jobs import ReviewJobQuerySet
 from review.runners.outcome import MODEL_ANSWERED
 from review.vocabulary import FailureCode, JobStatus, NotAccepted, PairStatus
@@ -149,4 +155,52 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         failure_reason=job.failure_reason or None,
         replaces=job.replaces_id,
         replaced_by=job.replacement_id,
+    )
+
+
+def show_ingested(
+    job: ReviewJob,
+    pairs: Sequence[ReviewPair],
+    *,
+    findings: Iterable[Finding] | None = None,
+    problems: Sequence[str],
+    gates_folder: str,
+) -> IngestedJobJson:
+    """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
+
+    :param findings: of all the pairs; None where they are in the store only.
+    """
+    if findings is None:
+        findings = Finding.objects.filter(pair__in=pairs).order_by("pair_id", "ordinal")
+    found: defaultdict[int, list[FindingJson]] = defaultdict(list)
+    for row in findings:
+        found[row.pair_id].append(from_row(FindingJson, row, line=row.note_line))
+    return IngestedJobJson(
+        review_job_id=job.pk,
+        status=job.status,
+        failure_code=job.failure_code or None,
+        failure_reason=job.failure_reason or None,
+        pairs=[_ingested_pair(pair, found[pair.pk], gates_folder) for pair in pairs],
+        self_reported_model=job.self_reported_model or None,
+        problems=list(problems),
+    )
+
+
+def _ingested_pair(
+    pair: ReviewPair, findings: list[FindingJson], gates_folder: str
+) -> IngestedPairJson:
+    return IngestedPairJson(
+        review_pair_id=pair.pk,
+        ordinal=pair.ordinal,
+        note_path=pair.note.path,
+        gate_path=pair.gate.path,
+        gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
+        pair_status=pair.status,
+        decision=pair.decision or None,
+        decision_source=pair.decision_source or None,
+        result_path=pair.result_path or None,
+        problem=pair.problem or None,
+        accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
+        not_accepted_because=pair.not_accepted or None,
+        findings=findings,
     )

@@ -16,7 +16,7 @@ from review.knowledge_base import Corpus
 from review.models import KbPath, ReviewJob, ReviewPair
 from review.protocol.prompt import PromptRequest, estimate_tokens, render_prompt
 from review.protocol.telemetry import Usage, read_usage
-from review.runners.api.prices import Tokens, cost_of
+from review.runners.outcome import Tokens, cost_of
 from review.settings.config import RULES_PARTITION, Config
 from review.vocabulary import OPEN_JOB_STATUSES
 
@@ -88,24 +88,21 @@ _DIGITS = {
 }
 
 
-@dataclass(frozen=True)
-class CostEstimate:
-    """The cost of a number of prompt tokens, by `jobs` past ones; None when none reported any."""
+def estimate_cost(
+    *, model_partition: str, runner: str, prompt_tokens: int
+) -> tuple[float | None, int]:
+    """Estimate by what the latest jobs of this runner and partition cost for a token of the prompt.
 
-    cost_usd: float | None
-    jobs: int
-
-
-def estimate_cost(*, model_partition: str, runner: str, prompt_tokens: int) -> CostEstimate:
-    """Estimate by what the latest jobs of this runner and partition cost for a token of the prompt."""
+    With the number of these jobs; None when none reported a cost.
+    """
     if model_partition == RULES_PARTITION:
-        return CostEstimate(0.0, 0)
+        return 0.0, 0
     past = _past_costs(model_partition, runner)
     tokens = sum(estimated for _cost, estimated in past)
     if not tokens:
-        return CostEstimate(None, 0)
+        return None, 0
     cost = sum(cost for cost, _estimated in past)
-    return CostEstimate(cost * prompt_tokens / tokens, len(past))
+    return cost * prompt_tokens / tokens, len(past)
 
 
 def mean_cost(*, model_partition: str, runner: str) -> float | None:

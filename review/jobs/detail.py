@@ -8,11 +8,10 @@ from datetime import datetime
 from typing import Literal
 
 from review.job_files import ArtifactStore, OutputNotReadable, manifest_path
-from review.jobs.abandonment import abandonment, unanswered_jobs
 from review.jobs.board import require_job, show_event, show_jobs
-from review.jobs.job_documents import JobJson
-from review.jobs.output_states import output_state
-from review.jobs.pages_documents import JobCommandJson, JobDetailsJson, JobFileJson
+from review.jobs.job_documents import JobCommandJson, JobDetailsJson, JobFileJson, JobJson
+from review.jobs.leases import abandonment, unanswered_jobs
+from review.jobs.output_states import output_states
 from review.models import ReviewJob
 from review.runners.process.table import Processes
 from review.settings.config import RULES_PARTITION, Config
@@ -28,7 +27,7 @@ def read_job(job_id: int, *, config: Config, processes: Processes, now: datetime
     """
     job = require_job(job_id)
     (shown,) = show_jobs([job_id], gates_folder=config.gates_folder)
-    state = output_state(job, config=config).state
+    state = output_states([job], config=config)[job.pk].state
     recovery = {}
     if why := abandonment(job, older_than=config.abandoned_after, processes=processes, now=now):
         recovery["abandoned"] = why

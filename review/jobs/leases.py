@@ -1,4 +1,4 @@
-"""Leases of running jobs: jobs are taken over from workers that are gone, whose results are refused."""
+"""Leases of running jobs, and the jobs that are abandoned or whose worker is gone."""
 
 from __future__ import annotations
 
@@ -6,13 +6,77 @@ import secrets
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 
+from review.documents.base import timestamp
 from review.domain.processes import Parent
 from review.errors import Conflict
-from review.jobs.abandonment import parent_is_alive
-from review.models import DatabaseClock, JobEvent, JobMove, Lease, ReviewJob
+from review.models import DatabaseClock, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
 from review.runners.process.table import Processes
-from review.vocabulary import JobNote, JobStatus
+from review.vocabulary import JobNote, JobStatus, PairStatus
+
+
+def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime) -> dict[int, str]:
+    """Return running jobs that started too long ago or whose parent here is gone, each with why.
+
+    A job whose parent is alive on this host is none, however long it takes.
+    """
+    running = ReviewJob.objects.filter(status=JobStatus.RUNNING).order_by("pk")
+    found = {
+        job.pk: abandonment(job, older_than=older_than, processes=processes, now=now)
+        for job in running
+    }
+    return {job_id: because for job_id, because in found.items() if because}
+
+
+def abandonment(
+    job: ReviewJob, *, older_than: timedelta, processes: Processes, now: datetime
+) -> str:
+    """Return why the job seems abandoned; empty when it does not."""
+    if job.batch_until is not None and job.status == JobStatus.RUNNING:
+        why = f"its batch {job.batch_id or '(not recorded)'} had until {timestamp(job.batch_until)}"
+        return why if now > job.batch_until else ""
+    alive = parent_is_alive(job, processes=processes)
+    if job.status != JobStatus.RUNNING or alive:
+        return ""
+    if alive is not None and job.parent_host == processes.host:
+        return f"its parent, process {job.parent_pid}, is gone"
+    if alive is not None:
+        return f"its lease ran out at {timestamp(job.leased_until)}, and {job.claimed_by} had it"
+    if job.started_at is None or job.started_at >= now - older_than:
+        return ""
+    return f"it has been running since {timestamp(job.started_at)}"
+
+
+def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
+    """Return whether the process that took the job still runs; None: this host cannot know.
+
+    On its own host a process that is gone is known at once; else its lease says so, and that of a
+    process that stands still.
+    """
+    is_here = job.parent_host == processes.host
+    if job.parent_pid is not None and is_here:
+        if not processes.is_alive(job.parent_pid, started_at=job.parent_started_at):
+            return False
+        if job.leased_until is None:
+            return True
+    if job.leased_until is None:
+        return None
+    return not ReviewJob.objects.lapsed().filter(pk=job.pk).exists()
+
+
+def unanswered_jobs() -> QuerySet[ReviewJob]:
+    """Return failed reviews without replacement, with a missing pair not reviewed since."""
+    answers = ReviewPair.objects.completed().filter(
+        note_id=OuterRef("note_id"),
+        gate_id=OuterRef("gate_id"),
+        job__model_partition_id=OuterRef("job__model_partition_id"),
+        reviewed_at__gt=OuterRef("job__completed_at"),
+    )
+    missing = ReviewPair.objects.filter(job_id=OuterRef("pk"), status=PairStatus.MISSING)
+    failed = ReviewJob.objects.reviews().filter(status=JobStatus.FAILED, replaced_by=None)
+    return failed.filter(Exists(missing.exclude(Exists(answers))))
+
 
 _MOST_AT_ONCE = 500
 
@@ -69,14 +133,14 @@ def is_running(job_id: int) -> bool:
     return ReviewJob.objects.filter(pk=job_id, status=JobStatus.RUNNING).exists()
 
 
-def require_lease(job_id: int, lease: Lease) -> None:
-    """Refuse a result whose claim does not hold the job any more.
+def require_lease(job_id: int, lease: Lease) -> bool:
+    """Refuse a result whose claim does not hold the job any more; True: the claim completed it.
 
     :raises LeaseLost: says who has the job, or that it is closed.
     """
     job = ReviewJob.objects.get(pk=job_id)
-    if job.claim_token == lease.token and job.status == JobStatus.RUNNING:
-        return
+    if job.claim_token == lease.token and job.status in (JobStatus.RUNNING, JobStatus.COMPLETED):
+        return job.status == JobStatus.COMPLETED
     now = job.status if job.claim_token == lease.token else f"taken over by {job.claimed_by}"
     raise LeaseLost(
         f"the lease of job {job_id} ran out: it is {now}; this result comes too late",

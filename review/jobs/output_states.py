@@ -1,22 +1,58 @@
-"""Determines how complete the outputs of jobs are."""
+"""Reads what the runs of a job left, and how complete its output is."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from review.domain.paths import gate_id_of
 from review.errors import ReviewError
 from review.job_files import ArtifactStore
-from review.jobs.abandonment import parent_is_alive
-from review.jobs.left_runs import left_outcomes
+from review.jobs.leases import parent_is_alive
 from review.models import ReviewJob, ReviewPair
 from review.protocol.output import parse_output
 from review.protocol.sentinels import ExpectedPair
+from review.runners.outcome import RunnerOutcome
 from review.runners.process.table import Processes
+from review.runners.run import collect_run, read_record
 from review.settings.config import Config
 from review.vocabulary import JobStatus
+
+_RUN = re.compile(r"run-([1-9][0-9]{0,3})")
+
+
+def next_run_folder(job: ReviewJob, *, config: Config) -> Path:
+    """Return the folder for the output of the job's next run; they are numbered from 1."""
+    begun = [folder for folder in run_folders(job, config=config) if read_record(folder)]
+    number = int(begun[-1].name.removeprefix("run-")) if begun else 0
+    return _job_folder(job, config) / f"run-{number + 1}"
+
+
+def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
+    """The folders of the job's runs that are there, oldest first."""
+    try:
+        names = [entry.name for entry in _job_folder(job, config).iterdir()]
+    except OSError:
+        return []
+    numbers = sorted(int(match[1]) for name in names if (match := _RUN.fullmatch(name)))
+    return [_job_folder(job, config) / f"run-{number}" for number in numbers]
+
+
+def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:
+    """Return the known outcomes of the runs; only for a job whose parent is gone.
+
+    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
+    """
+    found = [collect_run(folder, config=config) for folder in run_folders(job, config=config)]
+    return [outcome for outcome in found if outcome is not None]
+
+
+def _job_folder(job: ReviewJob, config: Config) -> Path:
+    return (config.root / job.prompt_path).parent
+
 
 _COLUMNS = ("job_id", "ordinal", "note__path", "gate__path")
 
@@ -38,13 +74,6 @@ class OutputState:
             return ""
         why = "; ".join(f"pair {ordinal}: {reason}" for ordinal, reason in self.missing.items())
         return f"{self.kept} kept, {len(self.missing)} missing: {why}"
-
-
-def output_state(
-    job: ReviewJob, *, config: Config, processes: Processes | None = None
-) -> OutputState:
-    """Return `output_states` of one job."""
-    return output_states([job], config=config, processes=processes)[job.pk]
 
 
 def output_states(

@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from review.documents.base import no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
-from review.jobs.abandonment import abandoned_jobs
+from review.jobs.leases import abandoned_jobs
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, NoteList
 from review.models import KbPath, ReviewJob, ReviewPair
@@ -78,7 +78,7 @@ def read_status(
         skips=list(_skips(states)),
     )
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
-    if any(orphan.kind == "note" for orphan in status.orphans):
+    if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     status.notices = [
         *_notices(status, config=config),

@@ -21,18 +21,19 @@ from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.notes import NoteNotWritten, replace_note
 from review.knowledge_base.resolver import read_linked_files
+from review.models import Provenance
 from review.protocol.prompt import PromptGate, framed
 from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
 from review.runners.outcome import RunnerOutcome
+from review.runners.registry import RunnerSpec
 from review.runners.run import RunRequest, run_cli, scratch_folder
 from review.selection.gate_names import read_named_note
 from review.selection.path_filters import named_places
 from review.settings.config import Config
-from review.sweeps.documents import FixJson
-from review.sweeps.limits import Limits, StopPolicy, StopReason
-from review.sweeps.workers import ResolvedRunner
+from review.sweeps.feeder import Limits, StopPolicy, StopReason
+from review.sweeps.progress import FixJson
 
 _SEVERITIES = ("fail", "warn", "info")
 _TASK = """\
@@ -188,7 +189,8 @@ class FixSweep:
     :param clock: read when something happens, for the record.
     """
 
-    resolved: ResolvedRunner
+    spec: RunnerSpec
+    provenance: Provenance
     limits: Limits
     timeout: timedelta
     clock: Callable[[], datetime]
@@ -238,13 +240,13 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
         return Fixed(tuple(planned), (), policy)
     record = FixRecord(config, started=request.clock())
     work = _Work(request, corpus, config, policy, waiting, record)
-    provenance = request.resolved.provenance
+    provenance = request.provenance
     record.add(
         "begin",
         {
             "at": timestamp(request.clock()),
             "actor": config.actor,
-            "runner": request.resolved.spec.name,
+            "runner": request.spec.name,
             "runner_model": provenance.runner_model,
             "runner_effort": provenance.runner_effort,
             "apply": request.apply,
@@ -314,16 +316,16 @@ class _Work:
             yield _Draft(note, document.prompt or "", document.fingerprints, reading)
 
     def _run(self, draft: _Draft) -> RunnerOutcome:
-        resolved = self.request.resolved
+        provenance = self.request.provenance
         with ExitStack() as folders:
             run_request = RunRequest(
-                spec=resolved.spec,
+                spec=self.request.spec,
                 prompt=draft.prompt.encode(),
                 scratch=folders.enter_context(scratch_folder()),
                 files=folders.enter_context(scratch_folder()),
                 output=draft.note.path,
-                model=resolved.provenance.runner_model,
-                effort=resolved.provenance.runner_effort,
+                model=provenance.runner_model,
+                effort=provenance.runner_effort,
                 timeout=self.request.timeout.total_seconds(),
                 reading=draft.reading,
                 edits=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,39 +12,89 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from review.documents.base import from_row
+from review.documents.base import Document, from_row
 from review.domain.grouping import Group
-from review.domain.processes import Parent
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_job
-from review.ingest.parse import read_output
-from review.ingest.request import IngestRequest, JobMoved, NoOutput
-from review.job_files import ArtifactStore
-from review.jobs.abandonment import abandoned_jobs, parent_is_alive, unanswered_jobs
+from review.ingest.load import IngestRequest, NoOutput
 from review.jobs.board import require_job
-from review.jobs.factory import JobFactory
+from review.jobs.create import JobFactory
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
-from review.jobs.leases import new_lease
-from review.jobs.left_runs import left_outcomes, run_folders
+from review.jobs.leases import abandoned_jobs, parent_is_alive, unanswered_jobs
 from review.jobs.mirror import rewrite_job_files
-from review.jobs.output_states import OutputState, output_state, output_states
+from review.jobs.output_states import OutputState, output_states
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import ReviewJob
-from review.recovery.documents import (
-    LeftOutJson,
-    RecoverableJson,
-    RecoveredJson,
-    RecoveryJson,
-    RecoveryListJson,
-)
-from review.recovery.fail import close_job, fail_job, move_to_failed
-from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
+from review.recovery.close import collect_output, fail_job, move_to_failed
+from review.runners.outcome import RunnerFailure
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
-from review.runners.run import end_left_over, forget_run
 from review.settings.config import Config
 from review.settings.file import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
+
+
+class RecoverableJson(Document, kw_only=True):
+    """A job that may need recovery, and why.
+
+    `output` is `none`, `unreadable`, `foreign` (no block of this job), `partial` or `complete`;
+    `output_detail` says of a partial one what an ingest would keep, and why the rest is missing.
+    """
+
+    review_job_id: int
+    status: str
+    model_partition: str
+    lens: str
+    pair_count: int
+    pairs_without_review: int
+    claimed_by: str | None
+    runner: str | None
+    started_at: str | None
+    because: str
+    output: str
+    output_detail: str = ""
+    bundle_output_path: str
+
+
+class RecoveryListJson(Document, kw_only=True):
+    """The answer of `recover_review_jobs --action list`; a job can be in two lists."""
+
+    schema: str = "recover-review-jobs/1"
+    action: str = "list"
+    abandoned: list[RecoverableJson]
+    ready: list[RecoverableJson]
+    failed: list[RecoverableJson]
+    next: str | None = None
+    summary: dict[str, dict[str, int]] = {}
+
+
+class LeftOutJson(Document):
+    """A pair of a replaced job that its replacement leaves out."""
+
+    note_path: str
+    gate_path: str
+    reason: str
+
+
+class RecoveredJson(Document):
+    """A job that was recovered (or would be); `ingested` is set after an ingest only."""
+
+    review_job_id: int
+    status: str
+    replaced_by: int | None = None
+    left_out: list[LeftOutJson] = []
+    problems: list[str] = []
+    ingested: IngestedJobJson | None = None
+
+
+class RecoveryJson(Document, kw_only=True):
+    """The answer of the other actions; after `dry_run` nothing moved."""
+
+    schema: str = "recover-review-jobs/1"
+    action: str
+    dry_run: bool
+    done: list[RecoveredJson]
+    refused: list[RefusalJson]
 
 
 class ParentAlive(Conflict):
@@ -64,14 +113,6 @@ class RecoveryAction(StrEnum):
     INGEST = "ingest"
     FAIL = "fail"
     REPLACE = "replace"
-
-
-@dataclass(frozen=True)
-class Recovered:
-    """The answer of a recovery, and the refusals as they were raised."""
-
-    answer: RecoveryJson
-    errors: tuple[ReviewError, ...]
 
 
 # Why no ingest would take an output, by its state.
@@ -101,7 +142,7 @@ class Recovery:
     reason: str = ""
     dry_run: bool = False
 
-    def recover(self) -> Recovered:
+    def recover(self) -> tuple[RecoveryJson, list[ReviewError]]:
         """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
 
         Each job is one transaction, so a recovery that was killed is finished by the next.
@@ -119,7 +160,7 @@ class Recovery:
             except ReviewError as error:
                 errors.append(error)
                 answer.refused.append(RefusalJson.of(job_id, error))
-        return Recovered(answer, tuple(errors))
+        return answer, errors
 
     def _recover(self, job: ReviewJob) -> RecoveredJson:
         """Recover one job, or say what would become of it."""
@@ -173,7 +214,7 @@ class Recovery:
             is_replaced = self.action is RecoveryAction.REPLACE
             left_out = _pairs(job, self.corpus)[1] if is_replaced else []
             return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
-        output = output_state(job, config=self.config, processes=self.processes)
+        output = output_states([job], config=self.config, processes=self.processes)[job.pk]
         if output.state in _UNUSABLE:
             raise NoOutput(
                 f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
@@ -186,72 +227,6 @@ class Recovery:
             status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
             problems=[output.detail] if output.detail else [],
         )
-
-
-def orphaned_jobs(processes: Processes) -> list[int]:
-    """Return running jobs whose parent here is gone or whose lease ran out, oldest first."""
-    of_this_host = Q(parent_host=processes.host, batch_until=None) | Q(leased_until__isnull=False)
-    running = ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING)
-    return [
-        job.pk
-        for job in running.order_by("pk")
-        if parent_is_alive(job, processes=processes) is False
-    ]
-
-
-def salvage_job(
-    job_id: int, *, actor: str, parent: Parent, config: Config, now: datetime
-) -> IngestedJobJson:
-    """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
-
-    Killed at any point, the next salvage finishes the work.
-
-    :raises ReviewError: the job is another process's by now, or cannot be read or written.
-    """
-    job = require_job(job_id)
-    # So that no worker takes it over while what it left is ended and read.
-    lease = new_lease(config.lease)
-    if not ReviewJob.objects.take_over(
-        job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
-    ):
-        raise JobMoved(f"job {job_id} was moved by another process; look at it again")
-    outcome = collect_output(job, config=config)
-    document = close_job(job, outcome, actor=actor, config=config, now=now)
-    if document.status == JobStatus.COMPLETED:
-        for folder in run_folders(job, config=config):
-            shutil.rmtree(folder, ignore_errors=True)
-    return document
-
-
-def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
-    """End the job's remaining runs, and write the best of their texts to its output.
-
-    Only for a job whose parent is gone. The outcome has the telemetry of all its runs, no text
-    without any review, and no failure with all of them.
-
-    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
-    """
-    folders = run_folders(job, config=config)
-    for folder in folders:
-        end_left_over(folder)
-    outcomes = left_outcomes(job, config=config)
-    store = ArtifactStore(config)
-    written = store.read_output(job.bundle_output_path)
-    best, is_complete, most = None, False, 0
-    for text in (written, *(outcome.text for outcome in outcomes)):
-        parsed = read_output(job, text or b"", config=config)
-        if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
-            best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
-    if best is not None and best != written:
-        store.keep_input(job.bundle_output_path, best)
-    for folder in folders:
-        forget_run(folder)
-    failure = outcomes[-1].failure if outcomes else None
-    if failure is None or failure.code is FailureCode.INTERRUPTED:
-        parent = f"its parent, process {job.parent_pid} on {job.parent_host}"
-        reason = f"{parent}, was gone before it ended"
-        failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
-    return RunnerOutcome(best, None if is_complete else failure, telemetry_of(outcomes))
 
 
 def replace_job(

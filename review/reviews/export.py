@@ -16,7 +16,7 @@ from django.db.models import F, Value
 from review.documents.base import timestamp
 from review.domain.paths import sha256_hex
 from review.domain.printing import safe_cell
-from review.job_files.atomic_write import write_whole
+from review.job_files import write_whole
 from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
 from review.reviews.documents import ExportedJson
 from review.selection.path_filters import gate_label

@@ -8,6 +8,7 @@ from typing import Any
 
 from review.protocol.telemetry import merge_runs
 from review.protocol.typed_review import TypedReview
+from review.settings.file import Prices
 from review.vocabulary import FailureCode
 
 MODEL_ANSWERED = "model_answered"  # is there only where it is false
@@ -90,3 +91,30 @@ class Account:
     refused_writes: tuple[str, ...] = ()
     cut_off: str = ""
     notices: tuple[str, ...] = ()
+
+
+_A_MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens of calls; the three kinds of input exclude each other."""
+
+    input: int = 0
+    output: int = 0
+    cached_input: int = 0
+    cache_write: int = 0
+
+    @property
+    def prompt(self) -> int:
+        return self.input + self.cached_input + self.cache_write
+
+
+def cost_of(tokens: Tokens, prices: Prices, *, in_batch: bool = False) -> float | None:
+    """The cost in US dollars; None where a price that it needs is unknown."""
+    factor = prices.batch if in_batch else 1.0
+    counts = {name: count for name, count in vars(tokens).items() if count}
+    costs = {name: getattr(prices, name) for name in counts}
+    if factor is None or not counts or None in costs.values():
+        return None
+    return float(sum(counts[name] * costs[name] for name in counts)) * factor / _A_MILLION

@@ -135,7 +135,6 @@ class RunnerSpec:
             )
 
 
-RULES_RUNNER = "rules"
 _DIALECTS = {
     RunnerOutput.TEXT: Dialect.TEXT,
     RunnerOutput.FILE: Dialect.TEXT,
@@ -193,7 +192,7 @@ _LLM = RunnerSpec(
     model_options=("-m", "{model}"),
     effort_options=("-o", "reasoning_effort", "{effort}"),
 )
-_RULES = RunnerSpec(name=RULES_RUNNER, dialect=Dialect.IN_PROCESS)
+_RULES = RunnerSpec(name="rules", dialect=Dialect.IN_PROCESS)
 
 BUILT_IN: Mapping[str, RunnerSpec] = {
     spec.name: spec for spec in (_CLAUDE_CODE, _CODEX, _GEMINI, _LLM, _RULES)
@@ -208,11 +207,6 @@ class RunnerNotInstalled(InputRejected):
     """The runner's program is not there, or cannot be executed."""
 
 
-def runner_names(config: Config) -> tuple[str, ...]:
-    """All runners that can be named, sorted."""
-    return tuple(sorted({*BUILT_IN, *config.runners}))
-
-
 def find_runner(name: str, *, config: Config) -> RunnerSpec:
     """The runner of this name.
 
@@ -223,7 +217,7 @@ def find_runner(name: str, *, config: Config) -> RunnerSpec:
         return _declared(declared)
     if name in BUILT_IN:
         return BUILT_IN[name]
-    known = runner_names(config)
+    known = sorted({*BUILT_IN, *config.runners})
     near = near_matches(name, known)
     raise UnknownRunner(
         f"no runner is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""),

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from review.protocol.output import behind_reasoning
 from review.protocol.sentinels import near_sentinels, read_sentinel
-from review.runners.cli.error_texts import (
+from review.runners.cli.output import (
     MAX_REASON,
     MAX_SAID,
     clean,
@@ -54,7 +55,7 @@ def holds_review(text: bytes | None) -> bool:
     if text is None or _SENTINEL_WORDS not in text.upper():
         return False
     lines = (line for line in without_escapes(text).split(b"\n") if _SENTINEL_WORDS in line.upper())
-    found = (read_sentinel(_decoded(line)) for line in lines)
+    found = (read_sentinel(behind_reasoning(_decoded(line))) for line in lines)
     return any(sentinel is not None and sentinel.opens for sentinel in found)
 
 

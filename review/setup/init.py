@@ -12,7 +12,7 @@ import review
 from review.documents.base import Document
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
-from review.job_files.atomic_write import NEW_FILE_MODE, refusing_to
+from review.job_files import NEW_FILE_MODE, refusing_to
 from review.private_files import create_file, make_private
 from review.settings.config import REPORTS_FOLDER, Config
 from review.settings.file import ConfigRefused, read_settings
@@ -24,9 +24,11 @@ MCP_SETTINGS = ".mcp.json"
 _MARKERS = (
     (".obsidian", "obsidian"),
     ("dendron.yml", "dendron"),
+    ("logseq/config.edn", "logseq"),
     ("docusaurus.config.*", "docusaurus"),
     ("mkdocs.yml", "mkdocs"),
     ("hugo.*", "hugo"),
+    ("config/_default", "hugo"),
     ("zola.toml", "zola"),
     ("_config.yml", "jekyll"),
 )

@@ -15,10 +15,10 @@ from review.documents.base import Document
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.settings.config import Config
 from review.store.errors import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
-from review.store.opening import ensure_store
-from review.store.sqlite.file import (
+from review.store.opening import (
     COMPANIONS,
     companions_of,
+    ensure_store,
     has_content,
     integrity_faults,
     is_marked_store,

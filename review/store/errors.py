@@ -1,14 +1,16 @@
-"""Refusals of a store, and the translation of a database's errors into them."""
+"""Refusals of a store, and the translation of a database's errors into them; retries while a store is busy."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, connection, connections
 
 from review.errors import ReviewError, StoreRefused, TryAgain
 from review.store.database_url import NAMED, SETTING
@@ -211,3 +213,31 @@ def _unconnected_state(cause: BaseException) -> str:
         return found or "08"
     # What the driver raises for a URL that it cannot read; also for a statement of ours.
     return found if kind == "ProgrammingError" and found in ("options", "pooler") else ""
+
+
+T = TypeVar("T")
+
+# Threads share a processor, and on SQLite would poll for the lock of its writer.
+_ONE_AT_A_TIME = threading.RLock()
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
+
+
+def retry_while_busy(step: Callable[[], T], *, stop: threading.Event) -> T:
+    """The result of `step`, one transaction, which is retried while the store is busy.
+
+    Setting `stop` ends the pauses, not the retries.
+
+    :raises TryAgain: the store stayed busy for about half a minute of pauses, and the waits of the
+        database itself.
+    """
+    pauses = iter(_PAUSES)
+    while True:
+        try:
+            with _ONE_AT_A_TIME, translate_db_errors():
+                return step()
+        except TryAgain:
+            if not connection.in_atomic_block:
+                connection.close()  # the next try makes a new one
+            if (pause := next(pauses, None)) is None:
+                raise
+            stop.wait(pause)

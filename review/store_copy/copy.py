@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -83,39 +82,37 @@ class CopyNotVerified(ReviewError):
     """The content of the target after the copy differs from the source."""
 
 
-@dataclass(frozen=True)
-class CopyRequest:
-    source: str
-    source_named: str
-    target: str
-    target_named: str
-    dry_run: bool = False
-
-
-def copy_store(request: CopyRequest, *, report: Progress) -> StoreCopyJson:
+def copy_store(
+    source: str,
+    target: str,
+    *,
+    source_named: str = "--from",
+    dry_run: bool = False,
+    report: Progress,
+) -> StoreCopyJson:
     """Copy what is committed in the source now into an empty target, or compare with a copy.
 
     A process that is killed leaves the target empty. Tables that are not of reviews, such as the
     people who log in, are left as they are.
     """
-    if place_of(request.source) == place_of(request.target):
-        raise SamePlace(f"{request.source_named} and {request.target_named} name one store")
+    if place_of(source) == place_of(target):
+        raise SamePlace(f"{source_named} and --to name one store")
     with (
-        temporary_alias(SOURCE, request.source, named=request.source_named),
-        temporary_alias(TARGET, request.target, named=request.target_named),
+        temporary_alias(SOURCE, source, named=source_named),
+        temporary_alias(TARGET, target, named="--to"),
     ):
         with translate_db_errors(SOURCE):
             _open_source()
             store_id = ReviewStore.objects.using(SOURCE).identity()
         with translate_db_errors(TARGET):
-            target_was, tables = _copy(store_id, report, writes=not request.dry_run)
+            target_was, tables = _copy(store_id, report, writes=not dry_run)
         return StoreCopyJson(
             source=store_name(SOURCE),
             target=store_name(TARGET),
             store_id=store_id,
             target_was=target_was,
-            dry_run=request.dry_run,
-            verified=not request.dry_run,
+            dry_run=dry_run,
+            verified=not dry_run,
             tables=tables,
         )
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from review.errors import Conflict
 from review.ingest.parse import names_of, write_blocks
-from review.jobs.left_runs import next_run_folder
+from review.jobs.output_states import next_run_folder
 from review.jobs.prompts import read_job_prompt
 from review.jobs.provenance import PartitionMismatch
 from review.knowledge_base.gate_definition import read_gate
@@ -23,7 +23,7 @@ from review.runners.api.run import run_api
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import RunnerSpec
 from review.runners.rules.judge import RULES, judge
-from review.runners.rules.values import RuleInput, RuleLink
+from review.runners.rules.page import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_cli, scratch_folder
 from review.settings.config import RULES_PARTITION, Config
 
@@ -67,7 +67,7 @@ class Executor:
             )
         related = ("note", "gate", "note_snapshot", "gate_snapshot")
         pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
-        names = names_of(pairs, gates_folder=self.config.gates_folder)
+        names = names_of(job, self.config)
         rules = {pair.ordinal: _rule_of(pair, names[pair.ordinal][1]) for pair in pairs}
         without = dict.fromkeys(names[key][1] for key, rule in rules.items() if rule not in RULES)
         if without:
@@ -113,7 +113,7 @@ class Executor:
     def _api(self, job: ReviewJob, provider: ApiProvider) -> Execution:
         """Have a model judge the job through its provider's API."""
         call = model_call(job, provenance=self.provenance, config=self.config)
-        names = pair_names(job, config=self.config)
+        names = names_of(job, self.config)
         timeout = self.timeout.total_seconds()
 
         def run(stop: threading.Event) -> RunnerOutcome:
@@ -121,12 +121,6 @@ class Executor:
             return with_blocks(outcome, job, names)
 
         return run
-
-
-def pair_names(job: ReviewJob, *, config: Config) -> dict[int, tuple[str, str]]:
-    """Note path and gate id of the job's pairs, by ordinal."""
-    pairs = job.pairs.select_related("note", "gate").order_by("ordinal")
-    return names_of(pairs, gates_folder=config.gates_folder)
 
 
 def with_blocks(

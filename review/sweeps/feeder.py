@@ -1,28 +1,159 @@
-"""Makes the jobs of a sweep, a few at a time and shortly before they are run, and hands them out."""
+"""Makes the jobs of a sweep, shortly before they are run, within its limits; hands them out."""
 
 from __future__ import annotations
 
-from collections import deque
+import threading
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
 
 from review.domain.grouping import Group, group_targets
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
-from review.jobs.create import CreateRequest, create_jobs
-from review.jobs.factory import ALREADY_QUEUED, FRESH
+from review.jobs.create import ALREADY_QUEUED, FRESH, CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson, JobJson, SkippedJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import ReviewJob, batched
+from review.protocol.telemetry import Usage
 from review.recovery.recover import replace_job
+from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
 from review.selection.select import SelectionRequest
 from review.settings.config import RULES_PARTITION
-from review.store.retry import retry_while_busy
-from review.sweeps.limits import Limits
+from review.store.errors import retry_while_busy
 from review.sweeps.progress import CANNOT_JUDGE, GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
-from review.vocabulary import REQUESTED, Grouping, JobStatus
+from review.vocabulary import REQUESTED, FailureCode, Grouping, JobStatus
+
+_MISMATCHES = 2
+_UNPRICED = 3
+_FAILURES = 10
+
+
+class StopReason(StrEnum):
+    """Reason for a sweep to end before its work is done."""
+
+    INTERRUPTED = "interrupted"
+    ACCOUNT_EXHAUSTED = "account-exhausted"
+    RUNNER_UNUSABLE = "runner-unusable"
+    PARTITION_MISMATCH = "partition-mismatch"
+    FAILING = "failing"
+    MAX_COST = "max-cost"
+    COST_UNKNOWN = "cost-unknown"
+    MAX_JOBS = "max-jobs"
+    JOBS_NOT_MADE = "jobs-not-made"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a sweep; None is no limit.
+
+    :param max_attempts: how often a pair is tried on the same texts, over all sweeps.
+    """
+
+    max_attempts: int
+    max_jobs: int | None = None
+    max_cost_usd: Decimal | None = None
+
+
+@dataclass
+class StopPolicy:
+    """Watches the jobs of a sweep; the first reason to end it is kept.
+
+    :param expected_cost: of one job, by earlier ones; None where nothing is known.
+    :param sent: jobs that a provider's batches hold, which are still to be paid.
+    """
+
+    limits: Limits
+    stop: threading.Event
+    slots: int
+    expected_cost: float | None = None
+    reason: StopReason | None = None
+    because: str = ""
+    sent: int = 0
+    _codes: Counter[str | None] = field(default_factory=Counter)
+    _mismatches: int = 0
+    _spent: float = 0.0
+    _assumed: float = 0.0
+    _unpriced: int = 0
+
+    def may_start(self, under_way: int) -> bool:
+        """Return whether another job may start beside those under way."""
+        if self.stop.is_set():
+            self.end(StopReason.INTERRUPTED, "asked to end")
+        max_jobs, unpaid = self.limits.max_jobs, under_way + self.sent
+        if max_jobs is not None and self._codes.total() + unpaid >= max_jobs:
+            reason, because = StopReason.MAX_JOBS, f"{max_jobs} jobs were run (--max-jobs)"
+        elif not self._affords(unpaid + 1):
+            reason, because = (
+                StopReason.MAX_COST,
+                f"${self._spent:.2f} are spent of ${self.limits.max_cost_usd:.2f}"
+                " (--max-cost-usd), and another job may cost more than is left",
+            )
+        else:
+            return self.reason is None
+        if not under_way:
+            self.end(reason, because)
+        return False
+
+    def note(
+        self,
+        usage: Usage,
+        *,
+        failure: RunnerFailure | None = None,
+        code: str | None = None,
+        reason: str = "",
+    ) -> None:
+        """Take note of a job that ended; without a failure code it succeeded."""
+        self._codes[code] += 1
+        # Also where every job was under way by then, and none is asked for any more. A worker on
+        # another machine that was stopped is no reason to end.
+        if code == FailureCode.INTERRUPTED and self.stop.is_set():
+            self.end(StopReason.INTERRUPTED, "asked to end")
+        if failure is not None and failure.concerns_all:
+            exhausted = StopReason.ACCOUNT_EXHAUSTED
+            self.end(exhausted if failure.exhausted else StopReason.RUNNER_UNUSABLE, failure.reason)
+        self._watch_cost(usage, failed=failure is not None)
+        self._mismatches = self._mismatches + 1 if code == FailureCode.PARTITION_MISMATCH else 0
+        if self._mismatches == _MISMATCHES:
+            self.end(StopReason.PARTITION_MISMATCH, reason)
+        number = self._codes.total()
+        alike = code is not None and len(self._codes) == 1
+        if alike and number >= max(_FAILURES, 2 * self.slots):
+            self.end(StopReason.FAILING, f"the first {number} jobs all failed: {reason}")
+
+    def end(self, reason: StopReason, because: str) -> None:
+        """Let no other job start."""
+        if self.reason is None:
+            self.reason, self.because = reason, because
+
+    def _affords(self, jobs: int) -> bool:
+        """Return whether so many more jobs fit; while their cost is unknown, one alone does."""
+        if self.limits.max_cost_usd is None:
+            return True
+        left = float(self.limits.max_cost_usd) - self._spent - self._assumed
+        cost = self.expected_cost
+        return left > 0 and (jobs == 1 if cost is None else jobs * cost <= left)
+
+    def _watch_cost(self, usage: Usage, *, failed: bool) -> None:
+        """Add a job's cost; one that does not say it is taken for as dear as the others."""
+        if usage.cost_usd is not None:
+            self._spent += usage.cost_usd
+            # The dearest so far: with many at once a mean would be exceeded.
+            self.expected_cost = max(self.expected_cost or 0.0, usage.cost_usd)
+        if usage.cost_usd is None or not usage.whole:
+            self._unpriced += 1
+            self._assumed += self.expected_cost or 0.0
+        if self.limits.max_cost_usd is None or self.expected_cost is not None:
+            return
+        if not failed or self._unpriced >= _UNPRICED:
+            self.end(
+                StopReason.COST_UNKNOWN,
+                "the runner does not say what a job costs, so --max-cost-usd cannot be kept",
+            )
+
 
 # Groups that become jobs at a time: few, so that little is left over when the sweep ends early, and
 # a job has the texts that there are when it runs.
@@ -47,6 +178,10 @@ class SweepRequest:
     @property
     def model_partition(self) -> str:
         return self.selection.model_partition or ""
+
+    @property
+    def notes_in_job(self) -> int | None:
+        return self.batch_size if self.grouping is Grouping.GATE else None
 
 
 def _without_given_up(
@@ -82,7 +217,7 @@ def create_wanted(
         model_partition=request.model_partition,
         grouping=request.grouping,
         actor=worker.actor,
-        batch_size=request.batch_size if request.grouping is Grouping.GATE else None,
+        batch_size=request.notes_in_job,
         omit=frozenset(
             {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
         ),
@@ -100,12 +235,7 @@ class Feeder:
     """Gives jobs to run: made by this sweep, or queued by another parent for pairs of its scope."""
 
     def __init__(
-        self,
-        targets: Sequence[TargetInput],
-        request: SweepRequest,
-        *,
-        worker: Worker,
-        tally: Tally,
+        self, targets: Sequence[TargetInput], request: SweepRequest, *, worker: Worker, tally: Tally
     ) -> None:
         self.error: ReviewError | None = None
         self._request = request
@@ -210,5 +340,4 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
 
 def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
     """The targets as they will share jobs."""
-    batch_size = request.batch_size if request.grouping is Grouping.GATE else None
-    return group_targets(targets, grouping=request.grouping, batch_size=batch_size)
+    return group_targets(targets, grouping=request.grouping, batch_size=request.notes_in_job)

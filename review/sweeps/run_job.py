@@ -1,34 +1,110 @@
-"""Runs one queued job: claims it, runs it as often as that can help, and takes the output in."""
+"""Runs one queued job: claims it, keeps its lease, runs it as often as that helps, ingests."""
 
 from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from django.db import DatabaseError, connection
+
 from review.domain.processes import Parent
+from review.ingest.load import JobMoved
 from review.ingest.parse import read_output
-from review.ingest.request import JobMoved
 from review.jobs.board import require_job
-from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
+from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import give_up_lease, may_take_over, new_lease, require_lease, take_over
-from review.jobs.left_runs import run_folders
+from review.jobs.output_states import run_folders
 from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.fail import close_job, closed_job, fail_job
-from review.recovery.recover import collect_output
+from review.recovery.close import close_job, closed_job, collect_output, fail_job
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.settings.config import Config
-from review.store.retry import retry_while_busy
-from review.sweeps.beats import Beats
+from review.store.errors import retry_while_busy
 from review.sweeps.executors import CannotRun, Execution
 from review.sweeps.progress import JobRun, JobUpdate, SweepEvent, started
 from review.vocabulary import FailureCode, JobStatus
+
+# Of a lease: so that three beats may be missed.
+_BEATS = 4
+_LOOKS_EVERY = 0.5
+
+
+class JobStop(threading.Event):
+    """Set when its own run is to end, or all are."""
+
+    def __init__(self, every_run: threading.Event) -> None:
+        super().__init__()
+        self._every_run = every_run
+
+    def is_set(self) -> bool:
+        return super().is_set() or self._every_run.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        until = time.monotonic() + (threading.TIMEOUT_MAX if timeout is None else timeout)
+        while not self.is_set() and (left := until - time.monotonic()) > 0:
+            super().wait(min(left, _LOOKS_EVERY))
+        return self.is_set()
+
+
+@dataclass
+class Beats:
+    """The leases of this process, extended by one statement of one thread while there are any."""
+
+    length: timedelta = timedelta(minutes=1)
+    _held: dict[int, tuple[Lease, JobStop]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def keep(self, job_id: int, lease: Lease, *, stop: threading.Event) -> Iterator[JobStop]:
+        """Extend the lease meanwhile; the event is set with `stop`, or when it cannot be extended.
+
+        That is when another worker has the job, or its run was cancelled.
+        """
+        job_stop = JobStop(stop)
+        with self._lock:
+            self._held[job_id] = lease, job_stop
+            if len(self._held) == 1:
+                self._ended = threading.Event()
+                threading.Thread(target=self._beat, args=[self._ended], daemon=True).start()
+        try:
+            yield job_stop
+        finally:
+            with self._lock:
+                del self._held[job_id]
+                if not self._held:
+                    self._ended.set()
+
+    def _beat(self, ended: threading.Event) -> None:
+        try:
+            while not ended.wait(self.length.total_seconds() / _BEATS):
+                try:
+                    self._extend()
+                except DatabaseError:  # of a server that is away; the next beat tries again
+                    connection.close()
+        finally:
+            connection.close()
+
+    def _extend(self) -> None:
+        with self._lock:
+            held = dict(self._held)
+        leases = {job_id: lease for job_id, (lease, _stop) in held.items()}
+        if ReviewJob.objects.extend(leases, by=self.length) == len(held):
+            return
+        rows = ReviewJob.objects.filter(pk__in=held, leased_until__isnull=False)
+        tokens = dict(rows.values_list("pk", "claim_token"))
+        for job_id, (lease, job_stop) in held.items():
+            if tokens.get(job_id) != lease.token:
+                job_stop.set()
+
 
 _GROWTH = 3
 _MOST_GROWTH = 1000
@@ -189,10 +265,8 @@ def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
         raise JobNotClaimable(f"job {job.pk} is {job.status}, not queued")
     execution = worker.prepare(job)
     if not is_orphan:
-        request = ClaimRequest(
-            worker.actor, worker.provenance, job_id=job_id, parent=worker.parent, lease=lease
-        )
-        claim(request, config=worker.config, now=worker.clock())
+        request = ClaimRequest(worker.actor, worker.provenance, parent=worker.parent, lease=lease)
+        claim_job(job, request, config=worker.config, now=worker.clock())
         job.status = JobStatus.RUNNING
         return TakenJob(job, execution, lease)
     lost = take_over(job, actor=worker.actor, parent=worker.parent, lease=lease, now=worker.clock())
@@ -266,9 +340,8 @@ def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[
 
 def _close(taken: TakenJob, outcomes: Sequence[RunnerOutcome], worker: Worker) -> IngestedJobJson:
     job, lease = taken.job, taken.lease
-    if ReviewJob.objects.held_by(lease).filter(pk=job.pk, status=JobStatus.COMPLETED):
+    if require_lease(job.pk, lease):
         return closed_job(job.pk, config=worker.config)  # by a try whose answer was lost
-    require_lease(job.pk, lease)
     # Runs before the last one have left no whole review, or there would be no other run.
     return close_job(
         job,

@@ -12,30 +12,31 @@ import msgspec
 from review.documents.base import from_row, problem_json, timestamp
 from review.domain.paths import gate_id_of
 from review.errors import ReviewError
-from review.ingest.ingest import RefusedJob
+from review.ingest.load import RefusedJob
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
-from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.create import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
-from review.recovery.recover import orphaned_jobs, salvage_job
+from review.recovery.close import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
 from review.selection.documents import TargetInput
 from review.selection.select import select_targets
 from review.settings.config import RULES_PARTITION
-from review.store.retry import retry_while_busy
-from review.sweeps.documents import PlanJson, SalvagedJson, SweepJson
-from review.sweeps.feeder import Feeder, SweepRequest, create_wanted
-from review.sweeps.limits import StopPolicy, StopReason
+from review.store.errors import retry_while_busy
+from review.sweeps.feeder import Feeder, StopPolicy, StopReason, SweepRequest, create_wanted
 from review.sweeps.progress import (
     NOT_STARTED,
     JobRun,
     JobSent,
     JobUpdate,
     OnEvent,
+    PlanJson,
+    SalvagedJson,
     SweepEvent,
+    SweepJson,
     Tally,
     event_of,
 )
@@ -93,10 +94,7 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
     answer.plan.estimates = priced_estimates(
-        planned,
-        model_partition=request.model_partition,
-        corpus=corpus,
-        config=worker.config,
+        planned, model_partition=request.model_partition, corpus=corpus, config=worker.config
     )
     return answer
 
@@ -226,7 +224,7 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
     waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
     queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
     tokens = created.totals.estimated_prompt_tokens + sum(estimated for estimated, _pairs in queued)
-    cost = estimate_cost(
+    cost, past_jobs = estimate_cost(
         model_partition=request.model_partition, runner=runner, prompt_tokens=tokens
     )
     return PlanJson(
@@ -235,6 +233,6 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
         queued_jobs=len(queued),
         queued_pairs=sum(pairs for _estimated, pairs in queued),
         estimated_prompt_tokens=tokens,
-        estimated_cost_usd=None if cost.cost_usd is None else round(cost.cost_usd, 4),
-        estimated_from_jobs=cost.jobs,
+        estimated_cost_usd=None if cost is None else round(cost, 4),
+        estimated_from_jobs=past_jobs,
     )

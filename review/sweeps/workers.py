@@ -15,20 +15,15 @@ from review.domain.model_partition import (
     model_part,
 )
 from review.errors import UsageRefused
-from review.jobs.provenance import (
-    PartitionMismatch,
-    canonical_partition,
-    validate_provenance,
-)
+from review.jobs.provenance import PartitionMismatch, canonical_partition, validate_provenance
 from review.knowledge_base.resolver import Linker
 from review.models import Provenance
 from review.runners.api.run import open_provider
 from review.runners.process.table import Processes
 from review.runners.registry import Access, RunnerSpec, find_runner, installed_runner
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.beats import Beats
 from review.sweeps.executors import Executor
-from review.sweeps.run_job import RetryPolicy, Worker
+from review.sweeps.run_job import Beats, RetryPolicy, Worker
 
 
 class NoSuchEffort(UsageRefused):
@@ -56,16 +51,8 @@ class WorkerRequest:
     hands_on: bool = False
 
 
-@dataclass(frozen=True)
-class ResolvedRunner:
-    """A runner that can do the work, and the model and effort that are passed to it."""
-
-    spec: RunnerSpec
-    provenance: Provenance
-
-
-def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
-    """Check that the runner exists and can review for the partition; nothing is started.
+def resolve_runner(request: WorkerRequest, *, config: Config) -> tuple[RunnerSpec, Provenance]:
+    """Return the runner, and the model and effort to pass to it, for the partition; nothing is started.
 
     :raises UnknownRunner, ConfigRefused, RunnerCannot, NoSuchEffort, PartitionMismatch: it cannot.
     :raises UsageRefused: the partition has several models and none is named.
@@ -79,10 +66,10 @@ def resolve_runner(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
         model, effort = provenance.runner_model, provenance.runner_effort
         spec.check(model=model, effort=effort, access=spec.review_access)
     validate_provenance(partition, provenance, effort_unknown=False, config=config)
-    return ResolvedRunner(spec, provenance)
+    return spec, provenance
 
 
-def resolve_editor(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
+def resolve_editor(request: WorkerRequest, *, config: Config) -> tuple[RunnerSpec, Provenance]:
     """A runner that may edit a note in a folder of its own."""
     spec = find_runner(request.runner, config=config)
     provenance = Provenance(spec.name, request.model, request.effort)
@@ -90,7 +77,7 @@ def resolve_editor(request: WorkerRequest, *, config: Config) -> ResolvedRunner:
         provenance = _provenance(request, spec, config)
     model, effort = provenance.runner_model, provenance.runner_effort
     spec.check(model=model, effort=effort, access=Access.EDIT)
-    return ResolvedRunner(installed_runner(spec, root=config.root), provenance)
+    return installed_runner(spec, root=config.root), provenance
 
 
 def build_worker(
@@ -106,15 +93,13 @@ def build_worker(
 
     :param dry_run: it runs nothing, so its program need not be there.
     """
-    resolved = resolve_runner(request, config=config)
-    spec, provider = resolved.spec, None
+    spec, provenance = resolve_runner(request, config=config)
+    provider = None
     if not dry_run and spec.api is not None:
         provider = open_provider(spec.api)
     elif not dry_run:
         spec = installed_runner(spec, root=config.root)
-    executor = Executor(
-        spec, resolved.provenance, request.timeout, linker=linker, config=config, provider=provider
-    )
+    executor = Executor(spec, provenance, request.timeout, linker, config, provider)
     in_process = spec.in_process
     parent = Processes().me()
     return Worker(
@@ -123,7 +108,7 @@ def build_worker(
         slots=1 if in_process else request.slots,
         actor=request.actor or f"sweep:{parent.host}:{parent.pid}",
         parent=parent,
-        provenance=resolved.provenance,
+        provenance=provenance,
         retry=replace(request.retry, runs=1) if in_process else request.retry,
         config=config,
         clock=clock,

@@ -13,7 +13,7 @@ from review.domain.grouping import group_targets
 from review.domain.problems import Problem
 from review.domain.staleness import body_ratio
 from review.errors import InputRejected
-from review.jobs.factory import JobFactory
+from review.jobs.create import JobFactory
 from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText
 from review.models import ReviewPair, batched
 from review.protocol.prompt import VERSION, framed

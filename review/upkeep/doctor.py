@@ -19,16 +19,19 @@ from review.errors import ReviewError, TryAgain
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
 from review.settings.config import Config
-from review.store.sqlite.file import integrity_faults
-from review.upkeep.checks import BusyCheck, CheckResult, CheckState, check_faults
-from review.upkeep.invariants import (
+from review.store.opening import integrity_faults
+from review.upkeep.checks import (
     CURRENT_INVARIANTS,
     PAIR_INVARIANTS,
     UNAPPLIED_EVENTS,
     UNFOUNDED_ACCEPTANCES,
+    BusyCheck,
+    CheckResult,
+    CheckState,
     all_invariants,
     altered_snapshots,
     broken_invariants,
+    check_faults,
 )
 from review.upkeep.job_files import (
     Pruning,

@@ -13,8 +13,7 @@ from review.knowledge_base import Corpus
 from review.models import Finding, ReviewJob, ReviewPair
 from review.selection.select import SelectionRequest
 from review.settings import current
-from review.sweeps.feeder import SweepRequest
-from review.sweeps.limits import Limits
+from review.sweeps.feeder import Limits, SweepRequest
 from review.sweeps.run_job import RetryPolicy
 from review.sweeps.sweep import sweep
 from review.sweeps.workers import WorkerRequest, build_worker

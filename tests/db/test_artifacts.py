@@ -19,11 +19,11 @@ from review.job_files import (
     ArtifactNotWritten,
     ArtifactStore,
     ForeignJobFolder,
+    LocalFolder,
     OutputNotReadable,
     job_folder,
     result_name,
 )
-from review.job_files.storage import LocalFolder
 from tests.builders import make_config, make_root
 
 OURS = "a" * 32
@@ -40,7 +40,7 @@ def store(request, config, monkeypatch):
     """A store over the default folder, and one over a declared Django storage."""
     if request.param == "storage":
         backend = InMemoryStorage()
-        monkeypatch.setattr("review.job_files.store.storages", _Declared(backend))
+        monkeypatch.setattr("review.job_files.storages", _Declared(backend))
     return ArtifactStore(config)
 
 
@@ -63,7 +63,7 @@ def names_in(folder: Path) -> list[str]:
 def numbers(monkeypatch) -> None:
     """Number what is moved aside from 1 on, instead of by chance."""
     counter = count(1)
-    monkeypatch.setattr("review.job_files.storage.secrets.randbelow", lambda _: next(counter))
+    monkeypatch.setattr("review.job_files.secrets.randbelow", lambda _: next(counter))
 
 
 def read(store: ArtifactStore, path: str) -> bytes | None:
@@ -196,7 +196,7 @@ class TestMakeFolder:
             written.append(path)
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr("review.job_files.storage.write_new", full)
+        monkeypatch.setattr("review.job_files.write_new", full)
 
         with pytest.raises(ArtifactNotWritten, match="No space left"):
             ArtifactStore(config).make_folder(7, store_id=OURS, files=files_of(OURS))
@@ -301,7 +301,7 @@ class TestReadOutput:
             read(ArtifactStore(config), "review-job-7/bundle-output.md")
 
     def test_refuses_one_that_is_too_large(self, store, monkeypatch):
-        monkeypatch.setattr("review.job_files.store.MAX_OUTPUT_BYTES", 3)
+        monkeypatch.setattr("review.job_files.MAX_OUTPUT_BYTES", 3)
         path = "kb/reports/bundle-reviews/review-job-7/bundle-output.md"
         store.write_bytes(path, b"123")
         assert store.read_output(path) == b"123"

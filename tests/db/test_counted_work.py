@@ -13,7 +13,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.test.utils import CaptureQueriesContext
 
 from review.ingest.ingest import ingest_jobs
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.knowledge_base import Corpus
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
@@ -161,7 +161,7 @@ class TestIngest:
                 write_output(root, job_id, review)
             with CaptureQueriesContext(connection) as statements:
                 told = ingest_jobs(ids, request=request, config=make_config(root), now=NOW)
-            assert len(told.jobs) == len(ids)
+            assert len(told[0]) == len(ids)
             taken.append(len(statements))
 
         assert taken[0] == taken[1] <= 23

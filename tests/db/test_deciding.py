@@ -17,7 +17,7 @@ from review.acceptance.decide import (
     set_decision,
 )
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.knowledge_base import UnknownGate
 from review.models import Acceptance, DecisionEvent, FileSnapshot, ReviewJob, ReviewPair
 from review.vocabulary import AcceptanceKind, Decision

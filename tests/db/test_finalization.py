@@ -8,7 +8,7 @@ import pytest
 
 from review.ingest import ingest as finalization
 from review.ingest.ingest import ingest_job
-from review.ingest.request import (
+from review.ingest.load import (
     IngestRequest,
     JobAlreadyCompleted,
     JobMoved,

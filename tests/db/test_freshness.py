@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.knowledge_base import Corpus
 from review.models import KbPath
 from review.selection.freshness import Scope, partition_staleness, uncovered

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.ingest.request import ProvenanceDisagrees
+from review.ingest.load import ProvenanceDisagrees
 from review.jobs.claim import ClaimRequest, claim
 from review.jobs.provenance import PartitionMismatch
 from review.models import (

@@ -16,13 +16,13 @@ from django.db import DataError, IntegrityError, OperationalError, transaction
 from review.documents.base import encode
 from review.errors import ExitCode, ReviewError
 from review.ingest import ingest as finalization
-from review.ingest.ingest import Ingested, RefusedJob, ingest_job, ingest_jobs
-from review.ingest.request import IngestRequest
+from review.ingest.ingest import ingest_job, ingest_jobs
+from review.ingest.load import IngestRequest, RefusedJob
 from review.jobs.claim import ClaimRequest, claim
 from review.models import Acceptance, JobEvent, Provenance, ReviewJob
-from review.recovery.fail import fail_job
+from review.recovery.close import fail_job
 from review.runners.outcome import RunnerFailure
-from review.upkeep.invariants import broken_invariants
+from review.upkeep.checks import broken_invariants
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import (
     NOTE,
@@ -161,25 +161,27 @@ def some_output(history: History, job: Any, *, whole: float) -> bytes:
     return output
 
 
-def one_by_one(job_ids, *, request, config, now) -> Ingested:
+def one_by_one(job_ids, *, request, config, now) -> tuple[list, list]:
     done, refused = [], []
     for job_id in job_ids:
         try:
             done.append(ingest_job(job_id, request=request, config=config, now=now))
         except ReviewError as error:
             refused.append(RefusedJob(job_id, error))
-    return Ingested(tuple(done), tuple(refused))
+    return done, refused
 
 
 def outcome(ingest, history: History, request: IngestRequest, root: Path) -> dict[str, Any]:
     """What an ingest leaves and says in a copy of the base, with the store taken back afterwards."""
     shutil.copytree(history.root, root)
     with transaction.atomic():
-        told = ingest(history.job_ids, request=request, config=make_config(root), now=LATER)
+        jobs, refused = ingest(
+            history.job_ids, request=request, config=make_config(root), now=LATER
+        )
         found = {
-            "done": [encode(document) for document in told.jobs],
+            "done": [encode(document) for document in jobs],
             "refused": [
-                (item.review_job_id, item.error.code, item.error.message) for item in told.refused
+                (item.review_job_id, item.error.code, item.error.message) for item in refused
             ],
             "files": {
                 re.sub(r"\.aside-\d+", ".aside", name): data
@@ -238,13 +240,13 @@ def written(root: Path, names: Any = NAMES, **how: Any) -> list[int]:
     return [job.review_job_id for job in jobs]
 
 
-def take(root: Path, job_ids: list[int]) -> Ingested:
+def take(root: Path, job_ids: list[int]) -> tuple[list, list]:
     request = IngestRequest(actor="agent:test")
     return ingest_jobs(job_ids, request=request, config=make_config(root), now=LATER)
 
 
-def done(told: Ingested) -> list[int]:
-    return [job.review_job_id for job in told.jobs]
+def done(told: tuple[list, list]) -> list[int]:
+    return [job.review_job_id for job in told[0]]
 
 
 class TestAJobThatSomebodyElseTakes:
@@ -259,7 +261,7 @@ class TestAJobThatSomebodyElseTakes:
         told = take(root, [first, second, third])
 
         assert done(told) == [first, third]
-        assert [(item.review_job_id, item.error.exit_code) for item in told.refused] == [
+        assert [(item.review_job_id, item.error.exit_code) for item in told[1]] == [
             (second, ExitCode.CONFLICT)
         ]
         actors = JobEvent.objects.filter(to_status=JobStatus.COMPLETED).order_by("job")

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection, transaction
 
 from review.models import ReviewJob
-from review.upkeep.invariants import all_invariants, broken_invariants
+from review.upkeep.checks import all_invariants, broken_invariants
 from tests.helpers.breaking import BREAKS
 from tests.helpers.commands import run
 from tests.helpers.story import Story, story_root

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from review.ingest import known_findings
-from review.ingest.known_findings import KnownFindings
+from review.ingest import parse as known_findings
+from review.ingest.parse import KnownFindings
 from review.models import Finding, ReviewPair
 from review.vocabulary import Severity
 from tests.builders import NOTE, make_jobs, make_root

@@ -13,10 +13,9 @@ from review.errors import ReviewError
 from review.jobs.claim import JobNotClaimable
 from review.jobs.leases import LeaseLost, forgotten_jobs, new_lease
 from review.models import DatabaseClock, Provenance, ReviewJob
-from review.recovery.fail import move_to_failed
+from review.recovery.close import move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome
-from review.sweeps.beats import Beats
-from review.sweeps.run_job import RetryPolicy, Worker, run_job, take_job
+from review.sweeps.run_job import Beats, RetryPolicy, Worker, run_job, take_job
 from review.vocabulary import FailureCode, JobNote
 from tests.builders import NOW, PARTITION, make_config
 from tests.helpers.held_worker import FakeExecutor, passes

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.job_files import ArtifactStore
-from review.recovery.fail import fail_job
+from review.recovery.close import fail_job
 from review.runners.outcome import RunnerFailure
 from review.vocabulary import FailureCode, JobStatus
 from tests.builders import NOW, make_config, make_gate, make_jobs, make_output, make_root

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.models import ReviewJob
+from review.selection.freshness import in_flight
 from review.vocabulary import JobStatus
 from tests.builders import (
     NOTE,
@@ -25,6 +26,15 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def root(tmp_path):
     return planning_root(tmp_path)
+
+
+def sees_nothing_at_first(monkeypatch):
+    """Let the first look at the open jobs find none."""
+    looks = iter([True])
+    monkeypatch.setattr(
+        "review.jobs.create.in_flight",
+        lambda *args, **named: {} if next(looks, False) else in_flight(*args, **named),
+    )
 
 
 class TestSkipped:
@@ -164,8 +174,8 @@ class TestAlreadyQueued:
         assert len(create(root, make_selection(AX)).jobs) == 1
 
     def test_is_seen_when_another_creator_was_quicker(self, root, monkeypatch):
-        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         (job,) = make_jobs(root, AX)
+        sees_nothing_at_first(monkeypatch)
 
         result = create(root, make_selection(AX, ("a.md", "prose/y"), ("b.md", "prose/x")))
 
@@ -174,8 +184,8 @@ class TestAlreadyQueued:
         assert (skipped.reason, skipped.review_job_id) == ("already-queued", job.review_job_id)
 
     def test_makes_no_job_of_a_draft_whose_pairs_all_went_to_another(self, root, monkeypatch):
-        monkeypatch.setattr("review.jobs.create.in_flight", lambda *_, **__: {})
         make_jobs(root, AX)
+        sees_nothing_at_first(monkeypatch)
 
         result = create(root, make_selection(AX))
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from review.models import JobEvent, ReviewJob
-from review.upkeep.invariants import broken_invariants
+from review.upkeep.checks import broken_invariants
 from tests.builders import NOW, PARTITION
 from tests.helpers.commands import run
 from tests.helpers.histories import NOTES, History, history_root

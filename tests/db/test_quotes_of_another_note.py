@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.models import ReviewPair
 from review.vocabulary import Grouping, NotAccepted
 from tests.builders import NOW, make_config, make_jobs, make_output, make_root

@@ -6,7 +6,7 @@ import pytest
 
 from review.ingest import ingest as finalization
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest, JobMoved, JobReplaced
+from review.ingest.load import IngestRequest, JobMoved, JobReplaced
 from review.job_files import ArtifactNotWritten, ArtifactStore
 from review.models import JobEvent, ReviewJob, ReviewPair
 from review.recovery import recover as recovery

@@ -18,7 +18,7 @@ from django.db import OperationalError
 from django.db.transaction import TransactionManagementError
 
 from review.store import opening
-from review.store.sqlite.file import APPLICATION_ID
+from review.store.opening import APPLICATION_ID
 from tests.helpers.opening import look, start
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.ingest.request import JobMoved
+from review.ingest.load import JobMoved
 from review.jobs.mirror import finish_job_files
 from review.models import ReviewJob, ReviewPair
 from review.vocabulary import JobStatus

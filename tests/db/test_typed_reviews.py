@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.models import Finding, ReviewPair
 from review.protocol.typed_review import TypedFinding, TypedReview
 from review.vocabulary import Decision, Severity

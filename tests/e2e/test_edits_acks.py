@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from review.models import Acceptance
-from review.upkeep.invariants import broken_invariants
+from review.upkeep.checks import broken_invariants
 from tests.builders import NOTE as TEXT
 from tests.builders import PARTITION, gate_path, make_gate, make_root, note_path, write_note
 from tests.helpers.commands import run

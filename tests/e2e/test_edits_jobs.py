@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from review.models import CurrentAcceptance, ReviewPair
-from review.upkeep.invariants import broken_invariants
+from review.upkeep.checks import broken_invariants
 from tests.builders import PARTITION, gate_path, make_output, make_root, note_path
 from tests.helpers.commands import run
 from tests.helpers.edits import EDITS, Door

@@ -19,7 +19,7 @@ load_apps(WEB_SETTINGS)
 from django.db import OperationalError, connection
 from review import store
 from review.models import ModelPartition
-from review.store.sqlite import file as sqlite_file
+from review.store import opening as sqlite_file
 writable = False
 sqlite_file.is_writable = lambda path: writable
 path = connection.settings_dict["NAME"]

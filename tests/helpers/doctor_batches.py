@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.models import JobOutput, ReviewPair
 from review.upkeep import job_files
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root

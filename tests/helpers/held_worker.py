@@ -11,11 +11,10 @@ from datetime import timedelta
 from review.domain.processes import Parent
 from review.knowledge_base import Corpus
 from review.models import Provenance
-from review.recovery.fail import fail_job
+from review.recovery.close import fail_job
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.selection.select import SelectionRequest
-from review.sweeps.feeder import SweepRequest
-from review.sweeps.limits import Limits
+from review.sweeps.feeder import Limits, SweepRequest
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.sweep import sweep
 from review.vocabulary import FailureCode, Grouping

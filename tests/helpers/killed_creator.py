@@ -13,9 +13,9 @@ def main(point: str, selection: str) -> None:
     import django
 
     django.setup()
-    from review.job_files import storage as folders
+    from review import job_files as folders
+    from review.jobs import create as job_making
     from review.jobs import create as planning
-    from review.jobs import factory as job_making
     from review.management.commands.create_review_jobs import Command
 
     planning.JOBS_PER_TRANSACTION = 2

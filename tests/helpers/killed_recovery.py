@@ -15,7 +15,7 @@ def main(point: str) -> None:
 
     django.setup()
     from review import private_files as folders
-    from review.jobs.factory import JobFactory
+    from review.jobs.create import JobFactory
     from review.management.commands.recover_review_jobs import Command
     from review.models.jobs import ReviewJobQuerySet
     from review.recovery import recover as recovery

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest
+from review.ingest.load import IngestRequest
 from review.jobs.job_documents import IngestedJobJson
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, ReviewPair

@@ -10,8 +10,7 @@ from typing import Any
 
 from review.knowledge_base import Corpus
 from review.models import ReviewJob, ReviewPair
-from review.recovery.documents import RecoveryJson
-from review.recovery.recover import Recovery, RecoveryAction
+from review.recovery.recover import Recovery, RecoveryAction, RecoveryJson
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_config, make_gate, make_jobs, make_output, make_root
@@ -80,8 +79,8 @@ def recover_jobs(
         "processes": processes,
         "now": now,
     }
-    result = Recovery(action=RecoveryAction(action), **fields | overrides).recover()
-    return result.answer
+    answer, _errors = Recovery(action=RecoveryAction(action), **fields | overrides).recover()
+    return answer
 
 
 def write_output(root: Path, job_id: int, *reviews: str, only: Sequence[int] = ()) -> None:

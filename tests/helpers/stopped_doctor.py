@@ -10,14 +10,14 @@ from pathlib import Path
 
 # Where it signals itself: what is called there, and the call after which it does.
 POINTS = {
-    "among-invariants": ("review.upkeep.invariants", "Invariant.lines", 7),
-    "among-hashes": ("review.upkeep.invariants", "sha256_hex", 5),
+    "among-invariants": ("review.upkeep.checks", "Invariant.lines", 7),
+    "among-hashes": ("review.upkeep.checks", "sha256_hex", 5),
     "among-files-of-jobs": ("review.upkeep.job_files", "_wrong_files", 3),
     "among-events": ("review.models.reviews", "CurrentAcceptanceQuerySet.point_at", 1),
     "in-a-file": ("review.private_files", "write_new", 2),
     "among-repairs": ("review.upkeep.job_files", "rewrite_job_files", 2),
     "before-removals": ("review.models.jobs", "JobEvent.objects.record", 1),
-    "among-removals": ("review.job_files.storage", "LocalFolder.remove_folder", 2),
+    "among-removals": ("review.job_files", "LocalFolder.remove_folder", 2),
 }
 # Where it is signalled by who started it: a statement that takes for ever.
 IN_A_STATEMENT = "in-a-statement"
@@ -61,9 +61,9 @@ def _signal_at(point: str, number: signal.Signals) -> None:
 
 
 def _ask_for_ever(begun: Path) -> None:
-    from review.upkeep import invariants
+    from review.upkeep import checks
 
-    invariants.all_invariants = lambda: {"for-ever": lambda: _count_for_ever(begun)}
+    checks.all_invariants = lambda: {"for-ever": lambda: _count_for_ever(begun)}
 
 
 def _count_for_ever(begun: Path) -> Iterator[str]:

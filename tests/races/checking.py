@@ -213,7 +213,7 @@ def _prompts() -> Iterator[str]:
 
 
 def _invariants(verdict: Verdict) -> Iterator[str]:
-    from review.upkeep.invariants import all_invariants, broken_invariants
+    from review.upkeep.checks import all_invariants, broken_invariants
 
     verdict.invariants = len(all_invariants())
     for broken in broken_invariants():

@@ -15,9 +15,9 @@ from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.acceptance.decide import set_decision
 from review.ingest import ingest as finalization
 from review.ingest.ingest import ingest_job
-from review.ingest.request import IngestRequest, JobMoved
+from review.ingest.load import IngestRequest, JobMoved
 from review.models import ReviewJob, ReviewPair
-from review.upkeep.invariants import broken_invariants
+from review.upkeep.checks import broken_invariants
 from review.vocabulary import Decision, JobStatus
 from tests.builders import NOW, make_config, make_gate, make_jobs, make_output, make_root, note_path
 from tests.helpers.reviewed import current, open_corpus, review_pairs

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
-from review.jobs.factory import JobFactory
+from review.jobs.create import JobFactory
 from review.knowledge_base.resolver import Linker
 from review.models import Ending, Provenance, ReviewJob, ReviewPair, ReviewStore
-from review.upkeep.invariants import broken_invariants
+from review.upkeep.checks import broken_invariants
 from review.vocabulary import JobStatus
 from tests.builders import NOTE, NOW, make_jobs, make_root
 from tests.helpers.commands import REPOSITORY, Result, process_environment, shared_store

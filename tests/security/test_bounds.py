@@ -23,7 +23,7 @@ from review.ingest.parse import MAX_FINDINGS, MAX_REVIEW_CHARACTERS, read_review
 from review.management.kit.streams import read_source
 from review.models import Finding, ReviewText
 from review.protocol.decision import read_decision
-from review.runners.cli.error_texts import clean
+from review.runners.cli.output import clean
 from review.runners.run import read_record
 from review.vocabulary import Decision
 from review.web.core.middleware import MAX_FIELDS, MAX_QUERY_BYTES

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from review.job_files import ArtifactStore, OutputNotReadable
-from review.job_files.store import MAX_OUTPUT_BYTES
+from review.job_files import MAX_OUTPUT_BYTES, ArtifactStore, OutputNotReadable
 from tests.builders import (
     PARTITION,
     make_config,

@@ -17,7 +17,7 @@ from review.protocol.telemetry import (
     kept_telemetry,
     masked,
 )
-from review.runners.cli.error_texts import clean
+from review.runners.cli.output import clean
 from review.runners.process.run import worker_environment
 from tests.builders import make_jobs, make_output, make_root
 from tests.helpers.commands import run

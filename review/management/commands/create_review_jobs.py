@@ -12,8 +12,7 @@ from typing import Any
 
 from review import store
 from review.errors import ExitCode
-from review.jobs.create import CreateRequest, create_jobs
-from review.jobs.factory import ALREADY_QUEUED
+from review.jobs.create import ALREADY_QUEUED, CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson, JobJson
 from review.jobs.selection_input import read_selection
 from review.management.kit.arguments import ACTOR, option

@@ -17,7 +17,7 @@ from typing import Any
 
 from review.check.lock import lock_text, stored_lock
 from review.errors import ExitCode, UsageRefused
-from review.job_files.atomic_write import write_whole
+from review.job_files import write_whole
 from review.management.kit.arguments import option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import refuse_knowledge_base, refuse_to_overwrite

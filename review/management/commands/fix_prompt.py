@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from review.errors import ExitCode
-from review.job_files.atomic_write import write_whole
+from review.job_files import write_whole
 from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import refuse_to_overwrite
 from review.queue.fix import make_fix_prompt

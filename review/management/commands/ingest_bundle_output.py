@@ -12,11 +12,10 @@ from typing import Any
 from review.documents.base import NotThisDocument, decode
 from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import ExitCode, InputRejected, UsageRefused
-from review.ingest.ingest import Ingested, ingest_jobs
-from review.ingest.request import IngestRequest
-from review.ingest.typed import submit_reviews
+from review.ingest.ingest import ingest_jobs, submit_reviews
+from review.ingest.load import IngestRequest, RefusedJob
 from review.job_files import MAX_OUTPUT_BYTES
-from review.jobs.job_documents import IngestedJson
+from review.jobs.job_documents import IngestedJobJson, IngestedJson
 from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
 from review.management.kit.arguments import ACTOR, harness, option
@@ -58,29 +57,28 @@ class Command(ReviewCommand):
         job_ids = options["review_job_id"] or ready_job_ids(
             config=config, actor=None if options["all_actors"] else options["actor"]
         )
+        refused: list[RefusedJob] = []
         if options["typed_json"]:
-            result = self._submit(job_ids, options)
+            jobs = [self._submit(job_ids, options)]
         else:
-            result = ingest_jobs(job_ids, request=request, config=config, now=self.now)
-        if len(job_ids) == 1 and result.refused:
-            raise result.refused[0].error
-        refused = refusal_documents(result.refused)
+            jobs, refused = ingest_jobs(job_ids, request=request, config=config, now=self.now)
+        if len(job_ids) == 1 and refused:
+            raise refused[0].error
         self.show(
-            IngestedJson(jobs=list(result.jobs), refused=refused),
-            job_lines(result.jobs, result.refused),
+            IngestedJson(jobs=jobs, refused=refusal_documents(refused)),
+            job_lines(jobs, refused),
             notices=[] if job_ids else [_NOTHING],
         )
-        self.finish(exit_code(result.jobs, result.refused))
+        self.finish(exit_code(jobs, refused))
 
-    def _submit(self, job_ids: list[int], options: dict[str, Any]) -> Ingested:
+    def _submit(self, job_ids: list[int], options: dict[str, Any]) -> IngestedJobJson:
         if len(job_ids) != 1 or options["input_file"]:
             raise UsageRefused("--typed-json goes with one --review-job-id, without --input-file")
         where = options["typed_json"]
         data = self.read_input(where, max_bytes=MAX_OUTPUT_BYTES)
         blocks = decode(data, list[ReviewBlockJson], source=f"--typed-json {where}")
         actor, (job_id,) = options["actor"], job_ids
-        job = submit_reviews(job_id, blocks, actor=actor, config=self.config, now=self.now)
-        return Ingested((job,), ())
+        return submit_reviews(job_id, blocks, actor=actor, config=self.config, now=self.now)
 
     def _request(self, options: dict[str, Any]) -> IngestRequest:
         options["review_job_id"] = job_ids = list(dict.fromkeys(options["review_job_id"] or ()))

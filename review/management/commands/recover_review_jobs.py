@@ -18,8 +18,13 @@ from review.jobs.board import require_job
 from review.management.kit.arguments import ACTOR, LISTING, option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.listing import part_of, tail_lines
-from review.recovery.documents import RecoveryJson, RecoveryListJson
-from review.recovery.recover import Recovery, RecoveryAction, list_recoverable
+from review.recovery.recover import (
+    Recovery,
+    RecoveryAction,
+    RecoveryJson,
+    RecoveryListJson,
+    list_recoverable,
+)
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 
@@ -55,7 +60,7 @@ class Command(ReviewCommand):
         if options["action"] == LIST:
             self._list(options)
             return
-        result = Recovery(
+        answer, errors = Recovery(
             RecoveryAction(options["action"]),
             options["actor"],
             options["older_than"],
@@ -67,9 +72,8 @@ class Command(ReviewCommand):
             reason=options["reason"] or "",
             dry_run=options["dry_run"],
         ).recover()
-        if len(options["job_ids"]) == 1 and result.errors:
-            raise result.errors[0]
-        answer = result.answer
+        if len(options["job_ids"]) == 1 and errors:
+            raise errors[0]
         refused = (f"refused: {item.message}" for item in answer.refused)
         self.show(answer, _lines(answer), warnings=refused)
         self.finish(_exit_code(answer))

@@ -13,8 +13,7 @@ from typing import Any
 from django.utils import timezone
 
 from review import store
-from review.batches.collect import BatchCollector
-from review.batches.documents import BatchJson
+from review.batches import BatchCollector, BatchJson
 from review.errors import ExitCode
 from review.management.kit.arguments import ACTOR, one_of
 from review.management.kit.command import ReviewCommand

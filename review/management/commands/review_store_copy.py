@@ -21,7 +21,7 @@ from review.management.kit.arguments import option
 from review.management.kit.command import StorelessCommand
 from review.management.kit.streams import refuse_knowledge_base
 from review.store.database_url import SETTING
-from review.store_copy.copy import CopyRequest, Progress, StoreCopyJson, copy_store, place_of
+from review.store_copy.copy import Progress, StoreCopyJson, copy_store, place_of
 
 _SECONDS_BETWEEN = 0.1
 _CLEAR_LINE = "\r\x1b[K"
@@ -47,15 +47,14 @@ class Command(StorelessCommand):
         if "://" not in target:
             with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
                 refuse_knowledge_base(Path(place_of(target)), config=self.config)
-        request = CopyRequest(
-            source=source or self.config.database,
-            source_named="--from" if source else SETTING,
-            target=target,
-            target_named="--to",
-            dry_run=options["dry_run"],
-        )
         with _progress(self.log, shown=self.shows_progress) as report:
-            done = copy_store(request, report=report)
+            done = copy_store(
+                source or self.config.database,
+                target,
+                source_named="--from" if source else SETTING,
+                dry_run=options["dry_run"],
+                report=report,
+            )
         self.show(done, _lines(done))
         if not done.dry_run:
             self.notice(_NEXT.format(store_id=done.store_id, source=done.source))

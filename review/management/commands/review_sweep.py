@@ -19,9 +19,8 @@ from review.management.kit.arguments import SCOPE, SELECTION, Arguments, option
 from review.management.kit.command import ReviewCommand, require_option
 from review.management.kit.output import counted, left_out_lines, problem_lines
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
-from review.sweeps.documents import FailureGroupJson, PlanJson, SweepJson
-from review.sweeps.limits import StopReason
-from review.sweeps.progress import GIVEN_UP, SENT
+from review.sweeps.feeder import StopReason
+from review.sweeps.progress import GIVEN_UP, SENT, FailureGroupJson, PlanJson, SweepJson
 from review.vocabulary import Grouping
 
 

@@ -12,8 +12,8 @@ from review.documents.base import ProblemJson, encode
 from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.documents import QueueFindingJson
-from review.ingest.ingest import RefusedJob
-from review.job_files.atomic_write import write_whole
+from review.ingest.load import RefusedJob
+from review.job_files import write_whole
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
 from review.management.kit.command import ReviewCommand
 from review.management.kit.streams import OutputRefused, printable_json, refuse_to_overwrite

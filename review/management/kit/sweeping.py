@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from review.batches.submit import BatchDispatch
+from review.batches import BatchDispatch
 from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
 from review.jobs.board import find_jobs
@@ -25,14 +25,12 @@ from review.runners.api.provider import ApiProvider
 from review.runners.api.run import open_provider
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
-from review.sweeps.documents import SweepJson
-from review.sweeps.elsewhere import Elsewhere
-from review.sweeps.feeder import SweepRequest
-from review.sweeps.limits import Limits
-from review.sweeps.progress import Tally
+from review.sweeps.feeder import Limits, SweepRequest
+from review.sweeps.progress import SweepJson, Tally
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.run_jobs import (
     Dispatch,
+    Elsewhere,
     RunResult,
     drive,
     partition_of_jobs,
@@ -109,9 +107,10 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
     """Have the notes of the scope mended that have open findings."""
     began, config = timezone.now(), command.config
     wanted = _worker_request(options, config)
-    resolved = resolve_editor(wanted, config=config)
+    spec, provenance = resolve_editor(wanted, config=config)
     request = FixSweep(
-        resolved=resolved,
+        spec=spec,
+        provenance=provenance,
         limits=_limits(options, config),
         timeout=wanted.timeout,
         notes=tuple(options["notes"]),
@@ -132,9 +131,9 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
     return SweepJson(
         dry_run=bool(planned),
         model_partition=options["model"] or "",
-        runner=resolved.spec.name,
-        runner_model=resolved.provenance.runner_model,
-        runner_effort=resolved.provenance.runner_effort,
+        runner=spec.name,
+        runner_model=provenance.runner_model,
+        runner_effort=provenance.runner_effort,
         grouping=Grouping.NOTE.value,
         targets=len(fixed.notes),
         stopped=reason,

@@ -10,6 +10,7 @@ from typing import Any
 
 from review.runners.api.provider import (
     CACHE_FEATURE,
+    SCHEMA,
     SCHEMA_FEATURE,
     ApiProvider,
     BatchResult,
@@ -18,8 +19,7 @@ from review.runners.api.provider import (
     account_of,
     not_run,
 )
-from review.runners.api.structured import SCHEMA
-from review.runners.cli.json_output import Places, count, look, table, text
+from review.runners.cli.output import Places, count, look, table, text
 from review.runners.outcome import Account
 from review.settings.file import RunnerSettings
 

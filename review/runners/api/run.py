@@ -15,12 +15,9 @@ from typing import Any
 from review.errors import InputRejected
 from review.runners.api.anthropic_api import AnthropicProvider
 from review.runners.api.openai_api import OpenAIProvider
-from review.runners.api.prices import Tokens, cost_of
-from review.runners.api.provider import ApiProvider, ModelCall, ProviderFailed
-from review.runners.api.structured import read_reviews
-from review.runners.cli.error_texts import MAX_SAID, clean
-from review.runners.cli.json_output import known
-from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.runners.api.provider import ApiProvider, ModelCall, ProviderFailed, read_reviews
+from review.runners.cli.output import MAX_SAID, clean, known
+from review.runners.outcome import RunnerFailure, RunnerOutcome, Tokens, cost_of
 from review.runners.registry import RunnerNotInstalled
 from review.runners.verify import holds_review
 from review.settings.file import ApiKind, RunnerSettings

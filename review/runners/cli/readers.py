@@ -6,25 +6,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from review.runners.cli.error_texts import (
-    failure_of,
-    limit_named_by,
-    tells_of_the_limit,
-    without_escapes,
-)
-from review.runners.cli.json_output import (
+from review.runners.cli.output import (
     Places,
     count,
     encoded,
+    failure_of,
     gather,
     known,
+    limit_named_by,
     listed,
     look,
     money,
     objects_in,
     summed,
     table,
+    tells_of_the_limit,
     text,
+    without_escapes,
 )
 from review.runners.outcome import Account, RunnerFailure
 from review.runners.process.run import ProcessResult

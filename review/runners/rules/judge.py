@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from review.protocol.typed_review import TypedReview
 from review.runners.rules import (
-    accessibility,
     acronyms,
-    anchors,
     frontmatter,
     links,
     prose,
     quotations,
     repository,
-    sentence,
     structure,
 )
+from review.runners.rules.page import RuleInput
 from review.runners.rules.rule import Rule
-from review.runners.rules.values import RuleInput
 
-_SUBJECTS = (
-    accessibility, acronyms, anchors, frontmatter, links, prose, quotations, repository, sentence,
-    structure,
-)  # fmt: skip
+_SUBJECTS = (acronyms, frontmatter, links, prose, quotations, repository, structure)
 _DECLARED = (value for subject in _SUBJECTS for value in vars(subject).values())
 _RULES = {found.name: found for found in _DECLARED if isinstance(found, Rule)}
 RULES = dict(sorted(_RULES.items()))

@@ -1,4 +1,4 @@
-"""Rules on paragraphs: repeated, overlong, unfinished, or tied to a day or a place on the page."""
+"""Rules on paragraphs and sentences: repeated, overlong, unfinished, or tied to a day or a place on the page."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from review.protocol.typed_review import TypedFinding
-from review.runners.rules.blocks import Block, BlockKind
-from review.runners.rules.inline import OPAQUE
+from review.runners.rules.blocks import OPAQUE, Block, BlockKind
+from review.runners.rules.lists import NEVER_TWICE
 from review.runners.rules.page import Page
-from review.runners.rules.quoting import shown
 from review.runners.rules.rule import info_if, rule
 from review.runners.rules.words import (
     ends_few_sentences,
     is_ragged,
     plain,
     sentences,
+    shown,
     word_count,
 )
 from review.vocabulary import Severity
@@ -31,12 +31,12 @@ _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
 _PLACEHOLDER = re.compile(
-    rf"(?<![\w\"“\u2018'/-])(?<!\w[ ]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
-    rf"|[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
+    rf"(?<![\w\"“\u2018'/-])(?<!\w[ ])(?<!//[ ]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
+    rf"|(?<![\"”] )[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
     r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
     r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[])"
-    r"|<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>",
+    r"|(?<![\\/=])<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>"
 )
 _WHOLE_PLACEHOLDER = re.compile(
     rf"[*_(\[]{{0,3}}(?:{_MARK}|(?i:to be (?:determined|decided|written|defined|completed|added|"
@@ -65,7 +65,7 @@ _POSITION = re.compile(
     r"\b(?:see|as|mentioned|described|discussed|noted|explained|listed|shown|defined|outlined|stated|"
     r"introduced|given|covered|said|cited|referenced)[ \n](?:(?:mentioned|described|discussed|noted|"
     r"explained|listed|shown|defined|outlined|stated|said|cited)[ \n])?"
-    r"(?:above|below|(?<!see )(?<!as )(?:earlier|previously))\b"
+    r"(?:above|below|(?<!see\s)(?<!as\s)(?:earlier|previously))\b"
     r"|\bthe[ \n](?:above|below)(?:-mentioned)?[ \n](?:section|paragraph|list|table|example|figure|"
     r"diagram|code|text|passage|quote|note|chapter|point|points|sections|paragraphs)\b"
     r"|\b(?:afore|above-?)mentioned\b",
@@ -81,6 +81,7 @@ _DATE_KEYS = (
     "lastmod",
     "updated",
 )
+_ADDRESSES = ("path", "slug", "permalink", "url")
 _DATE = re.compile(
     r"(?<!\d)(?:19|20)\d\d[-/._]?(?:0[1-9]|1[0-2])(?:[-/._]?(?:[0-2]\d|3[01]))?(?!\d)"
     r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
@@ -89,7 +90,7 @@ _DATE = re.compile(
 # Of the reader's time, of a process, or of a case: true whenever it is read.
 _ANY_DAY = re.compile(
     r"\b(?:you|your|you've|you'll|if|when(?:ever)?|unless|each|every|they|their|who|that|which|"
-    r"e\.g|for example|imagine|suppose|can|should|must|may)\b|^This \w+ (?:is|means|will)\b",
+    r"e\.g|for example|imagine|suppose|can|should|must|may|adds|allows|lets|shows)\b|^This \w+ (?:is|means|will)\b",
     re.IGNORECASE,
 )
 _NAME_OF_TIME = re.compile(r"\w+ [A-Z]")  # "This Week in Startups"
@@ -105,7 +106,8 @@ _REPEATS = re.compile(
 _SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
-_POINTED_AT = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ITEM, BlockKind.MATH})
+_POINTED_AT = frozenset(map(BlockKind, ("cell", "code", "item", "math", "table")))
+_NAMES_PLACE = re.compile(r":|\s+(?:in|under)\s+[\"“'‘]")
 # Between marks of the same kind, no word split by them; an apostrophe opens none within a word.
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,200}\"|「[^」\n]{1,200}」|“[^“”\n]{1,200}”|„[^„“”\n]{1,200}[“”]|«[^«»\n]{1,200}»"
@@ -183,10 +185,7 @@ def placeholder_text(page: Page) -> Iterator[TypedFinding]:
                 yield block.finding("a mark of work to be done", found.start(), before=_CONTEXT)
 
 
-@rule(
-    "times are given so that they stay true",
-    "Name the date or the version that is meant.",
-)
+@rule("times are given so that they stay true", "Name the date or the version that is meant.")
 def relative_dates(page: Page) -> Iterator[TypedFinding]:
     if _is_dated(page):
         return
@@ -230,7 +229,7 @@ def _is_dated(page: Page) -> bool:
     if any(map(page.field, _DATE_KEYS)) or _YEAR.search(path) or _YEAR.search(title):
         return True
     head = "\n".join(page.document.lines[:_HEAD_LINES])
-    return any(map(_DATE.search, (path, title, head)))
+    return any(map(_DATE.search, (path, title, head, *map(page.field, _ADDRESSES))))
 
 
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
@@ -245,14 +244,21 @@ def _is_quoted(text: str, found: re.Match[str]) -> bool:
     "Name the section or link its heading; what is above today may be elsewhere tomorrow.",
 )
 def positional_references(page: Page) -> Iterator[TypedFinding]:
-    above = {block.line: before.kind for before, block in pairwise(page.blocks)}
-    below = {block.line: after.kind for block, after in pairwise(page.blocks)}
+    above = {block.line: _is_pointed_at(before) for before, block in pairwise(page.blocks)}
+    below = {block.line: _is_pointed_at(after) for block, after in pairwise(page.blocks)}
     for block in page.prose:
         for found in _unlinked(block):
             beside = above if "above" in found[0].lower() else below
-            if beside.get(block.line) not in _POINTED_AT:
+            if not beside.get(block.line):
                 said = f"{shown(found[0])} names no place"
                 yield block.finding(said, found.start(), before=_CONTEXT)
+
+
+def _is_pointed_at(block: Block) -> bool:
+    """True for code, lists, tables and formulas, and for a picture alone."""
+    if block.kind is BlockKind.PARAGRAPH:
+        return not block.prose.strip(f"{OPAQUE} \n")
+    return block.kind in _POINTED_AT or (block.kind is BlockKind.HTML and "<img" in block.text)
 
 
 def _unlinked(block: Block) -> Iterator[re.Match[str]]:
@@ -262,6 +268,80 @@ def _unlinked(block: Block) -> Iterator[re.Match[str]]:
         last = bisect_right(starts, found.end() + _NEAR)
         near = block.links[max(0, last - 2) : last]
         is_linked = any(link.end >= found.start() - _NEAR for link in near)
-        is_lead_in = block.prose.startswith(":", found.end())
+        is_lead_in = _NAMES_PLACE.match(block.prose, found.end())
         if not is_linked and not is_lead_in and not _is_quoted(block.prose, found):
             yield found
+
+
+_LONGEST_SENTENCE = 45  # words
+_WORDS_PER_SEPARATOR = 5  # with fewer it is an enumeration, not a sentence
+_SEPARATORS = re.compile("[,;\uff1b\u3001\uff0c\u00b7|]")
+_PHRASAL = {
+    "in": re.compile(
+        r"\b(?:log|sign|zoom|opt|check|fill|plug|hand|turn|tune|kick|step|typ|mov|com|liv|pull)\w*\s$|\b(?:came|built|set|put)\s$"
+    ),
+    "for": re.compile(r"\b(?:ask|car|hop|long|look|paid|pay|search|wait|wish)\w*\s$"),
+    "by": re.compile(r"\b(?:get|got|go|pass|stand|stood|stop|drop|swing|com|came)\w*\s$"),
+}
+_SPOKEN = re.compile(r"transcript", re.IGNORECASE)
+_GOES_ON = ("-", "'", "\u2019")
+_WITHOUT_STOPS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
+)  # Thai, Lao, Burmese, Khmer
+_HOLDS_TOGETHER = "/-\"'\u201c\u2018"
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@rule(
+    f"sentences have at most {_LONGEST_SENTENCE} words",
+    "Split it at its conjunctions, or make its parts a list.",
+)
+def overlong_sentences(page: Page) -> Iterator[TypedFinding]:
+    for block in page.prose:
+        for start, end in sentences(block.prose):
+            sentence = block.prose[start:end]
+            words = word_count(sentence)
+            if words > _LONGEST_SENTENCE and not _is_no_sentence(sentence, words):
+                yield block.finding(f"a sentence of {words} words, over {_LONGEST_SENTENCE}", start)
+
+
+def _is_no_sentence(sentence: str, words: int) -> bool:
+    """True for an enumeration, a list without bullets, or a script without full stops."""
+    if len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words or is_ragged(sentence):
+        return True
+    return len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)
+
+
+@rule("no word stands twice in a row by mistake", "Take one of the two out.")
+def repeated_words(page: Page) -> Iterator[TypedFinding]:
+    for block in () if _SPOKEN.search(page.given.note_path) else page.prose:
+        for first, second in pairwise(_WORD.finditer(block.prose)):
+            word = second[0]
+            if word not in NEVER_TWICE or not _is_same_word(block.prose, first, word):
+                continue
+            if _stand_side_by_side(block.text, first, second):
+                yield block.finding(
+                    f"the word {shown(word)} stands twice", first.start(), before=30
+                )
+
+
+def _is_same_word(prose: str, first: re.Match[str], word: str) -> bool:
+    """Not in "AND and OR" and "Move To to …", where the first is a name; a sentence may begin so."""
+    if first[0] == word:
+        return True
+    before = prose[: first.start()].rstrip()
+    return first[0] == word.capitalize() and (not before or before[-1] in ".!?:\n")
+
+
+def _stand_side_by_side(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
+    """Not in "for for-await", and not where the doubled word is the subject: 'the "the the" typo'."""
+    phrasal = _PHRASAL.get(first[0].lower())
+    if phrasal and phrasal.search(text, max(0, first.start() - 20), first.start()):
+        return False
+    before = text[max(0, first.start() - 1) : first.start()]
+    if before in _HOLDS_TOGETHER and before:
+        return False
+    return (
+        text[first.end() : second.start()].isspace()
+        and text[second.end() : second.end() + 1] not in _GOES_ON
+    )

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
-from review.runners.rules.page import Page
-from review.runners.rules.quoting import shown
+from review.runners.rules.page import Page, RepositoryFacts
 from review.runners.rules.rule import rule
-from review.runners.rules.values import RepositoryFacts
+from review.runners.rules.words import shown
 from review.vocabulary import Severity
 
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")

@@ -1,4 +1,4 @@
-"""Counts and compares words in any script, in linear time."""
+"""Counts and compares words in any script, in linear time; quotes them safely."""
 
 from __future__ import annotations
 
@@ -56,14 +56,16 @@ def word_sequence(text: str) -> str:
 def is_ragged(text: str) -> bool:
     """True if line breaks are the author's: a list, a log, a table of contents, a poem.
 
-    The lines of a paragraph that was wrapped are about as long as each other, the last excepted.
+    The lines of a wrapped paragraph are about as long as each other, the last excepted, and few of
+    them begin with a capital letter.
     """
     lines = text.strip().split("\n")
     if len(lines) < _FEWEST_LINES:
         return False
     longest = max(map(len, lines))
     short = sum(1 for line in lines[:-1] if len(line) < longest * _WRAPPED)
-    return short > len(lines) * _MOST_SHORT
+    is_list = len(lines) > _FEWEST_LINES and all(line.lstrip()[:1].isupper() for line in lines)
+    return is_list or short > len(lines) * _MOST_SHORT
 
 
 def ends_few_sentences(text: str) -> bool:
@@ -116,3 +118,39 @@ def _ends_sentence(text: str, found: re.Match[str]) -> bool:
         or (token in BEFORE_FIGURES and following.isdigit())
         or (token in BEFORE_SMALL_LETTERS and following.islower())
     )
+
+
+LONGEST_QUOTE = 160
+LONGEST_FRAGMENT = 80
+_REACH = 4 * LONGEST_QUOTE
+# Controls, line separators, direction overrides and halves of surrogate pairs.
+_UNSAFE = re.compile(
+    "<!--|[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+"
+)
+# A quote must not look like a heading, a bullet, a fence or a sentinel to whoever reads it back.
+_MARKUP = re.compile(r"(?:[>\s]|#{1,6}\s|`{3,}|~{3,}|[-+*]\s|={3,}|\d{1,9}[.)]\s)+")
+_WORDY = re.compile(r"[^\W_]")
+
+
+def safe_quote(raw: str) -> str:
+    """Return the first clean run of `raw` without markup before it: bounded, single blanks only."""
+    for piece in _UNSAFE.split(raw[:_REACH]):
+        marks = _MARKUP.match(piece)
+        text = " ".join((piece[marks.end() :] if marks else piece).split())
+        if _WORDY.search(text):
+            return _cut(text, LONGEST_QUOTE).strip()
+    return ""
+
+
+def shown(fragment: str) -> str:
+    """Put a few words of the note between quotation marks, safe to stand in a finding's text."""
+    clean = " ".join(_UNSAFE.sub(" ", fragment[:_REACH]).replace("`", "").split())
+    short = _cut(clean, LONGEST_FRAGMENT)
+    return f"“{short}{'…' if short != clean else ''}”"
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head, blank, _ = text[:limit].rpartition(" ")
+    return head if blank and len(head) > limit // 2 else text[:limit]

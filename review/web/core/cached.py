@@ -20,8 +20,7 @@ from review.findings.documents import LooksJson
 from review.knowledge_base import Corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends
-from review.recovery.documents import RecoveryListJson
-from review.recovery.recover import list_recoverable
+from review.recovery.recover import RecoveryListJson, list_recoverable
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
 from review.runners.process.table import Processes

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from review import settings
 from review.documents.base import Document, from_row
 from review.jobs.board import show_event
-from review.jobs.pages_documents import (
+from review.jobs.job_documents import (
     AcceptanceEventJson,
     DecisionEventJson,
     DispositionEventJson,

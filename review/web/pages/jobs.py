@@ -23,14 +23,12 @@ from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
 from review.jobs.detail import JobFile, read_job, read_job_file
-from review.jobs.job_documents import JobJson, JobListJson, PairJson
+from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson, PairJson
 from review.jobs.output_states import output_states
-from review.jobs.pages_documents import JobDetailsJson, JobFileJson
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.protocol.telemetry import output_tokens_by_model
-from review.recovery.documents import RecoveredJson, RecoveryJson
-from review.recovery.recover import Recovery, RecoveryAction
+from review.recovery.recover import RecoveredJson, Recovery, RecoveryAction, RecoveryJson
 from review.runners.process.table import Processes
 from review.selection.freshness import in_flight
 from review.vocabulary import (
@@ -312,7 +310,7 @@ def _recover(
 ) -> RecoveryJson:
     config = settings.current()
     with Corpus(config) as corpus:
-        found = Recovery(
+        answer, _errors = Recovery(
             action=action,
             actor=actor(request),
             older_than=config.abandoned_after,
@@ -324,7 +322,7 @@ def _recover(
             reason=field(request, "reason", max_length=MAX_REASON),
             dry_run=dry_run,
         ).recover()
-    return found.answer
+    return answer
 
 
 def _job_ids(words: Sequence[str]) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 from django.db import connections
 
 from review.errors import TryAgain
-from review.store_copy.copy import TARGET, CopyNotVerified, CopyRequest, copy_store
+from review.store_copy.copy import TARGET, CopyNotVerified, copy_store
 from tests.helpers.commands import REPOSITORY, process_environment
 from tests.helpers.copied_stores import copy, grow, rows
 
@@ -29,7 +29,7 @@ def report(*step):
     if len(steps) == int(fatal):
         os.kill(os.getpid(), signal.SIGKILL)
     steps.append(step)
-copying.copy_store(copying.CopyRequest(source, "--from", target, "--to"), report=report)
+copying.copy_store(source, target, report=report)
 print(len(steps))
 """
 
@@ -42,7 +42,7 @@ def copy_with(source, target, act, *, doing="copying", table="review_pairs"):
         if waiting and (what, which) == (doing, table):
             waiting.pop()()
 
-    done = copy_store(CopyRequest(str(source), "--from", str(target), "--to"), report=report)
+    done = copy_store(str(source), str(target), report=report)
     assert not waiting
     return done
 

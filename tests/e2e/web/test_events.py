@@ -8,7 +8,7 @@ import pytest
 
 from review.acceptance.ack import AckRequest, ack_gate_review
 from review.acceptance.decide import OverrideRequest, override_acceptance
-from review.jobs.pages_documents import JobEventJson
+from review.jobs.job_documents import JobEventJson
 from review.models import DecisionEvent, ReviewPair
 from tests.builders import NOTE, NOW, PARTITION, make_gate, write_gate, write_note
 from tests.helpers.jobs import queued

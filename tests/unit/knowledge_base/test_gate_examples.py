@@ -13,7 +13,7 @@ from review.domain.markdown.links import extract_links
 from review.domain.rule_names import RULE_NAMES
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import RULES, judge
-from review.runners.rules.values import RuleInput, RuleLink
+from review.runners.rules.page import RuleInput, RuleLink
 from review.settings.config import Config
 from review.vocabulary import Decision, Severity
 

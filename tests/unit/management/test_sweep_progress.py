@@ -9,8 +9,14 @@ import pytest
 from review.errors import ExitCode
 from review.management.commands.review_sweep import sweep_exit_code, sweep_lines
 from review.management.kit.progress import json_lines, line_of, numbers_of
-from review.sweeps.documents import FailureGroupJson, PlanJson, SweepCostJson, SweepJson
-from review.sweeps.progress import SweepEvent, Tally
+from review.sweeps.progress import (
+    FailureGroupJson,
+    PlanJson,
+    SweepCostJson,
+    SweepEvent,
+    SweepJson,
+    Tally,
+)
 
 
 def answer(**changes):

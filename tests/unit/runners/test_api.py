@@ -9,10 +9,9 @@ from functools import cache
 
 import pytest
 
-from review.runners.api.prices import Tokens, cost_of
-from review.runners.api.provider import ModelCall, retry_after
+from review.runners.api.provider import ModelCall, read_reviews, retry_after
 from review.runners.api.run import KeyNotSet, open_provider, run_api
-from review.runners.api.structured import read_reviews
+from review.runners.outcome import Tokens, cost_of
 from review.runners.registry import RunnerNotInstalled
 from review.settings.file import ApiKind, Prices, RunnerSettings
 from review.vocabulary import Decision, FailureCode, Severity

@@ -26,7 +26,7 @@ def told(typed, *, runner="gemini", partitions=None, model=None):
         runners={"other": RUNNER},
     )
     request = WorkerRequest(runner, typed, timedelta(minutes=1), model=model)
-    provenance = resolve_runner(request, config=config).provenance
+    _spec, provenance = resolve_runner(request, config=config)
     return provenance.runner_model, provenance.runner_effort
 
 

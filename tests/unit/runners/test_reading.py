@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.runners.cli.error_texts import clean, error_in_answer, failure_of, saw_no_request
-from review.runners.cli.json_output import count, look, money, objects_in
+from review.runners.cli.output import (
+    clean,
+    count,
+    error_in_answer,
+    failure_of,
+    look,
+    money,
+    objects_in,
+    saw_no_request,
+)
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account
 from review.runners.registry import Access, Dialect, RunnerSpec
@@ -152,6 +160,12 @@ MESSAGES = [
     ("You're out of extra usage · resets 9pm", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
     ("Opus limit reached ∙ resets 3pm", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
     ("You have exhausted your capacity on this model. Your quota will reset after 3h20m15s.", 429, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("Usage cap reached. Your limit resets on Monday at 09:00", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("You have reached the free plan's daily message limit.", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("You have reached the rate limit", None, FailureCode.RATE_LIMITED, "retryable"),
+    ("402 You have no quota (Request ID: 0A)", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("SSO session associated with this profile has expired.", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("Login failed: device code expired", None, FailureCode.RUNNER_ERROR, "unusable"),
     ("Your workspace is out of credits.", None, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
     ("Quota exceeded. Check your plan and billing details.", None, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
     ("Not authenticated. Please run 'cursor-agent login' first.", None, FailureCode.RUNNER_ERROR, "unusable"),
@@ -213,6 +227,9 @@ class TestReview:
             pytest.param(
                 b"=== PAIR REVIEW START 0a1b2c3d/<n>: <note> :: <gate> ===", False, id="template"
             ),
+            pytest.param(
+                b"So: pass.</think>=== PAIR REVIEW START 0a1b2c3d/1: a :: b ===", True, id="tag"
+            ),
             pytest.param(b"> === PAIR REVIEW START 0a1b2c3d/1: a :: b ===", False, id="quoted"),
             pytest.param(b"=== PAIR REVIEW END 0a1b2c3d/1: a :: b ===", False, id="end-alone"),
             pytest.param(b"", False, id="empty"),
@@ -229,14 +246,20 @@ class TestReview:
         "I don't see a request in your message.",
         "Ich sehe leider keine Anfrage in deiner Nachricht.",
         "Hallo! Wie kann ich Ihnen helfen?",
+        "Bonjour\u00a0! Comment puis-je vous aider\u00a0?",
+        "It seems you sent an empty message.",
+        "I'm not seeing any instructions here.",
     ],
 )
-def test_an_answer_to_nothing_is_known_in_german_too(answer):
+def test_an_answer_to_nothing_is_known_in_other_words_too(answer):
     assert saw_no_request(answer)
 
 
-def test_a_quota_is_known_in_german_too():
-    failure = error_in_answer("Ihr Kontingent ist erschöpft.")
+@pytest.mark.parametrize(
+    "answer", ["Ihr Kontingent ist erschöpft.", "Vous avez atteint votre limite d'utilisation."]
+)
+def test_a_quota_is_known_in_other_languages_too(answer):
+    failure = error_in_answer(answer)
 
     assert failure is not None
     assert failure.exhausted

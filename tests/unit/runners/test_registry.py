@@ -16,7 +16,6 @@ from review.runners.registry import (
     UnknownRunner,
     find_runner,
     installed_runner,
-    runner_names,
 )
 from review.runners.run import RunRequest, run_cli
 from review.settings.config import Config
@@ -52,7 +51,10 @@ class TestBuiltIn:
             find_runner("claude-cod", config=fake_config(tmp_path))
 
     def test_declared_ones_are_listed_too(self, tmp_path):
-        assert {"text", "llm"} <= set(runner_names(fake_config(tmp_path)))
+        with pytest.raises(UnknownRunner) as refused:
+            find_runner("nobody", config=fake_config(tmp_path))
+
+        assert "llm, rules, text" in refused.value.hint
 
 
 class TestInstalled:

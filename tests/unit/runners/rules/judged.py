@@ -7,7 +7,7 @@ from collections.abc import Callable
 from review.domain.markdown.flavours import FLAVOURS
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import judge
-from review.runners.rules.values import RepositoryFacts, RuleInput, RuleLink
+from review.runners.rules.page import RepositoryFacts, RuleInput, RuleLink
 
 NOTE = "kb/notes/a.md"
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from review.domain.rule_names import RULE_NAMES
 from review.runners.rules.judge import RULES, judge
-from review.runners.rules.quoting import LONGEST_QUOTE
+from review.runners.rules.page import RuleInput, RuleLink
 from review.runners.rules.rule import MOST_FINDINGS
-from review.runners.rules.values import RuleInput, RuleLink
+from review.runners.rules.words import LONGEST_QUOTE
 from review.vocabulary import Decision, Severity
 from tests.unit.runners.rules.judged import NOTE, review_of
 

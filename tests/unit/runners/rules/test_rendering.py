@@ -17,7 +17,7 @@ from review.protocol.typed_review import (
     render_typed_review,
 )
 from review.runners.rules.judge import RULES, judge
-from review.runners.rules.values import RuleInput
+from review.runners.rules.page import RuleInput
 from review.vocabulary import Decision, DecisionSource, Severity
 from tests.helpers.quotes import locate_quote
 from tests.unit.runners.rules.judged import NOTE, review_of

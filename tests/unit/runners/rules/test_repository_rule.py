@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.runners.rules.judge import judge
-from review.runners.rules.values import RuleInput
+from review.runners.rules.page import RuleInput
 
 
 class Repository:

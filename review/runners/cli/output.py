@@ -1,10 +1,13 @@
-"""Turns what a CLI says about a failure into one clean line, and into what to do about it."""
+"""Reads what a CLI printed: its JSON objects among noise, and what it says about a failure."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from review.protocol.output import strip_escapes
 from review.protocol.telemetry import masked
@@ -38,12 +41,15 @@ _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
     (r"out of (?:extra |your )?(?:usage|quota|requests)|out of tokens for|no (?:usage|quota|premium requests) (?:left|remaining)|used (?:up )?(?:all |\d+ ?% )?(?:of )?your .{0,30}(?:usage|quota|credits|limit)", _EXHAUSTED),
     (r"limit reached\s*\|\s*\d{9,}|(?:weekly|daily|monthly|session|\w+|\d+-hour) limit (?:has been )?(?:reached|exceeded)(?=.{0,40}reset)", _EXHAUSTED),
     (r"(?:weekly|daily|monthly|session|\d+-hour|free tier|key|premium request) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
-    (r"\b(?:kontingent|guthaben|\w*limit)\b.{0,30}(?:erschöpft|aufgebraucht|erreicht|überschritten)", _EXHAUSTED),
+    (r"\b(?:usage|message|plan|subscription|fair[ -]use|token)\b.{0,40}\b(?:limit|cap|usage)\b.{0,30}(?:reached|exceeded|used up)|reached (?:the|your) .{0,40}(?<!rate )\blimit", _EXHAUSTED),
+    (r"used (?:up )?all (?:of )?your|usage (?:cap |has been )(?:reached|exceeded)|you have no quota|extra usage is required|trial (?:has )?expired", _EXHAUSTED),
+    (r"\b(?:kontingent|guthaben|\w*limit)\b.{0,30}(?:erschöpft|aufgebraucht|erreicht|überschritten)|atteint votre limite|límite de uso|使用上限|额度(?:已|不足)|余额不足", _EXHAUSTED),
     (r"exhausted your (?:daily )?(?:quota|capacity)|quota exceeded.{0,200}per day|daily quota|quota will reset", _EXHAUSTED),
     (r"not (?:currently |yet )?(?:logged in|signed in|authenticated)|(?:no|not have an) active subscription|missing scopes?|/login\b|log ?in (?:again|first)|(?:login|log-in|session) (?:has )?expired|login (?:is )?required", _UNUSABLE),
     (r"(?:run|with|use) [`'\"]?[\w-]+ (?:auth |sso )?(?:login|auth)\b|(?:codex|gemini|claude|gcloud|opencode)(?: auth)? login|(?:sign|log) ?(?:out and )?(?:sign |log )?in again|(?:sign|log) in to continue|logged out", _UNUSABLE),
     (r"invalid (?:api|x-api)[ -]?key|incorrect api key|api[ _]key[ _](?:is )?(?:not valid|invalid|expired|disabled)", _UNUSABLE),
     (r"no key found|api key (?:is )?(?:missing|not found|not set|required)|missing api key|no api key", _UNUSABLE),
+    (r"no authentication|(?:log ?in|sign ?in|session|profile)\b.{0,50}\b(?:expired|failed)|login failed|sign in with|not authori[sz]ed", _UNUSABLE),
     (r"refresh[ _]token|(?:access|auth(?:entication)?|oauth|bearer)? ?token (?:included in the request )?(?:is |has |was |could )?(?:been )?(?:expired|missing|revoked|invalid|already used|not be refreshed)", _UNUSABLE),
     (r"invalid_grant|token_(?:expired|revoked|invalidated)|invalid[ _](?:auth\w*|bearer|credentials?)|could not (?:be )?(?:authenticate|refresh)\w*", _UNUSABLE),
     (r"failed to (?:authenticate|log ?in|sign ?in)|auth(?:entication|orization)?[ _](?:method|failed|error|(?:is )?required)|unauthori[sz]ed|unauthenticated", _UNUSABLE),
@@ -76,12 +82,14 @@ _NO_REQUEST = re.compile(
     r"(?:don(?:'|\u2019)t|do not|didn(?:'|\u2019)t|did not|can(?:'|\u2019)t|cannot) (?:actually )?(?:see|find|receive|have|detect|get) "
     r"(?:a|an|any|your|the) (?:\w+ ){0,3}(?:request|question|task|prompt|message|instruction|input|content)s?\b"
     r"|(?:message|prompt|input|request) (?:appears|seems|was|is|came through|looks)(?: to be| to have been)? (?:\w+ )?(?:empty|blank|missing|cut off)"
-    r"|no (?:\w+ )?(?:request|question|task|prompt|message|instructions?) (?:was |were |has been )?(?:provided|given|included|received)"
+    r"|no (?:\w+ )?(?:request|question|task|prompt|message|instructions?) (?:was |were |has been )?(?:provided|given|included|received|detected|found)"
+    r"|(?:empty|blank) (?:message|prompt|request|input)|(?:not seeing|without) (?:a|any) (?:\w+ )?(?:request|question|task|prompt|message|instruction)"
     r"|(?:what|how) (?:would you like|can i (?:help|do|assist)|may i (?:help|assist)|should i (?:help|do|work)|are we working)"
     r"|what(?:'|\u2019)?s the (?:task|question|request)|ready (?:to (?:help|assist|start)|for your)|(?:what|note|file|text) you(?:'|\u2019)d like"
     r"|haven(?:'|\u2019)t (?:yet )?(?:provided|given|included|shared|asked)|there(?:'|\u2019)s no (?:\w+ )?(?:request|question|task|prompt)"
     r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) |no user (?:message|request|prompt)"
     r"|(?:sehe|finde|habe|erkenne) (?:\w+ ){0,3}keine? (?:\w+ ){0,2}(?:an)?(?:frage|aufgabe|nachricht|eingabe|prompt|inhalt)"
+    r"|(?:you|what) need help with|(?:comment|en quoi) puis-je|en qu\u00e9 puedo|\u6709\u4ec0\u4e48\u53ef\u4ee5\u5e2e"
     r"|w(?:ie|omit|obei) kann ich (?:\w+ ){0,2}(?:helfen|behilflich)",
     re.IGNORECASE,
 )
@@ -183,3 +191,105 @@ def _kind(message: str, status: int | None) -> RunnerFailure:
     if status >= 500 or status == 408:
         return _PASSING
     return _NO_SERVICE.get(status, _LASTING)
+
+
+# What reads a value (`text`, `count`, `money`), then the dotted paths where it may stand.
+Places = Mapping[str, tuple[Any, ...]]
+_OPENING = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
+_DECODER = json.JSONDecoder(strict=False)
+_MOST = 2**53
+_MOST_MONEY = 1e12
+_MOST_TRIES = 20  # of what does not end on its line: each may read all of the text
+
+
+def objects_in(data: bytes) -> list[dict[str, Any]]:
+    """Every JSON object that begins a line, in order; those in a list one by one."""
+    text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
+    found: list[object] = []
+    at, tries = 0, _MOST_TRIES
+    while match := _OPENING.search(text, at):
+        start = match.end()
+        at = text.find("\n", start) + 1 or len(text)
+        value, length = _decode(text[start:at])
+        if not length and tries:
+            value, length = _decode(text, start)
+            tries -= not length
+        if length:
+            at = start + length
+            found += value if isinstance(value, list) else [value]
+    return [item for item in found if isinstance(item, dict)]
+
+
+def _decode(source: str, start: int = 0) -> tuple[object, int]:
+    """A value and its length; 0: there is none."""
+    try:
+        value, end = _DECODER.raw_decode(source, start)
+    except (ValueError, RecursionError):  # no JSON, a number that is too long, or too deep
+        return None, 0
+    return value, end - start
+
+
+def look(value: object, path: str) -> object:
+    """Return the value at a dotted path (`message.content.0.text`), or None."""
+    for part in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def table(value: object) -> Mapping[str, Any]:
+    """`value` where it is an object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: object) -> list[Any]:
+    """`value` where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: object) -> str | None:
+    """`value` where it is a text that is not blank."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def encoded(value: object) -> bytes | None:
+    """`value` where it is a text, as bytes."""
+    return value.encode("utf-8", "replace") if isinstance(value, str) else None
+
+
+def count(value: object) -> int | None:
+    """`value` where it counts something: a whole number from 0, and no truth value."""
+    return value if type(value) is int and 0 <= value < _MOST else None
+
+
+def money(value: object) -> float | None:
+    """`value` where it can be an amount: a number from 0, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < _MOST_MONEY else None
+
+
+def known(**values: object) -> dict[str, Any]:
+    """Drop unknown values instead of storing them as null."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def gather(documents: Iterable[object], places: Places) -> dict[str, Any]:
+    """Read values by our own names; the first that is found, over the documents and their paths."""
+    documents, found = list(documents), {}
+    for name, (reader, *paths) in places.items():
+        values = (reader(look(item, path)) for item in documents for path in paths)
+        found[name] = next((value for value in values if value is not None), None)
+    return known(**found)
+
+
+def summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The sums of what is known of several models."""
+    sums: Counter[str] = Counter()
+    for usage in usages:
+        sums.update({name: value for name, value in usage.items() if isinstance(value, int)})
+    return dict(sums)

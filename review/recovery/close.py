@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
-from review.ingest.ingest import ingest_job, show_ingested
+from review.domain.processes import Parent
+from review.ingest.ingest import ingest_job, keep_raw
+from review.ingest.load import IngestRequest, JobMoved, NoBlocks, NoOutput
 from review.ingest.parse import read_output
-from review.ingest.request import IngestRequest, JobMoved, NoBlocks, NoOutput
-from review.ingest.store import keep_raw
 from review.job_files import ArtifactStore
-from review.jobs.board import require_job
+from review.jobs.board import require_job, show_ingested
 from review.jobs.job_documents import IngestedJobJson
+from review.jobs.leases import new_lease, parent_is_alive
 from review.jobs.mirror import rewrite_job_files
+from review.jobs.output_states import left_outcomes, run_folders
 from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
-from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
+from review.runners.process.table import Processes
+from review.runners.run import end_left_over, forget_run
 from review.settings.config import Config
 from review.vocabulary import FailureCode, JobStatus
 
@@ -123,3 +129,69 @@ def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
     problems = rewrite_job_files(job_id, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
     return show_ingested(job, pairs, problems=problems, gates_folder=config.gates_folder)
+
+
+def orphaned_jobs(processes: Processes) -> list[int]:
+    """Return running jobs whose parent here is gone or whose lease ran out, oldest first."""
+    of_this_host = Q(parent_host=processes.host, batch_until=None) | Q(leased_until__isnull=False)
+    running = ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING)
+    return [
+        job.pk
+        for job in running.order_by("pk")
+        if parent_is_alive(job, processes=processes) is False
+    ]
+
+
+def salvage_job(
+    job_id: int, *, actor: str, parent: Parent, config: Config, now: datetime
+) -> IngestedJobJson:
+    """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
+
+    Killed at any point, the next salvage finishes the work.
+
+    :raises ReviewError: the job is another process's by now, or cannot be read or written.
+    """
+    job = require_job(job_id)
+    # So that no worker takes it over while what it left is ended and read.
+    lease = new_lease(config.lease)
+    if not ReviewJob.objects.take_over(
+        job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
+    ):
+        raise JobMoved(f"job {job_id} was moved by another process; look at it again")
+    outcome = collect_output(job, config=config)
+    document = close_job(job, outcome, actor=actor, config=config, now=now)
+    if document.status == JobStatus.COMPLETED:
+        for folder in run_folders(job, config=config):
+            shutil.rmtree(folder, ignore_errors=True)
+    return document
+
+
+def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
+    """End the job's remaining runs, and write the best of their texts to its output.
+
+    Only for a job whose parent is gone. The outcome has the telemetry of all its runs, no text
+    without any review, and no failure with all of them.
+
+    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
+    """
+    folders = run_folders(job, config=config)
+    for folder in folders:
+        end_left_over(folder)
+    outcomes = left_outcomes(job, config=config)
+    store = ArtifactStore(config)
+    written = store.read_output(job.bundle_output_path)
+    best, is_complete, most = None, False, 0
+    for text in (written, *(outcome.text for outcome in outcomes)):
+        parsed = read_output(job, text or b"", config=config)
+        if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
+            best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
+    if best is not None and best != written:
+        store.keep_input(job.bundle_output_path, best)
+    for folder in folders:
+        forget_run(folder)
+    failure = outcomes[-1].failure if outcomes else None
+    if failure is None or failure.code is FailureCode.INTERRUPTED:
+        parent = f"its parent, process {job.parent_pid} on {job.parent_host}"
+        reason = f"{parent}, was gone before it ended"
+        failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
+    return RunnerOutcome(best, None if is_complete else failure, telemetry_of(outcomes))
