@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, Q, Subquery
 
-from review.domain.paths import lens_of
+from review.domain.paths import gate_label, lens_of
 from review.domain.statistics import Agreement, Beta, Proportion, pooled_mean, shrunk
 from review.models import (
     Disposition,
@@ -24,7 +24,6 @@ from review.models import (
     ReviewPair,
     batched,
 )
-from review.selection.path_filters import gate_label
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     QUEUED_DECISIONS,

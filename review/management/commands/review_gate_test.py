@@ -17,7 +17,7 @@ from typing import Any
 from review import store
 from review.errors import ExitCode, UsageRefused
 from review.jobs.provenance import canonical_partition
-from review.management.kit.arguments import ACTOR, one_of, option, runner
+from review.management.kit.arguments import ACTOR, OneOf, option, runner
 from review.management.kit.command import ReviewCommand
 from review.management.kit.progress import stop_on_signals
 from review.management.kit.sweeping import worker_of
@@ -43,7 +43,7 @@ class Command(ReviewCommand):
     }
     arguments = {
         "gates GATE_OR_BUNDLE...": "gates to try",
-        "model": one_of(
+        "model": OneOf(
             {
                 "--model MODEL": "the model, or its partition",
                 "--rules": "gates with a rule, in this process",
