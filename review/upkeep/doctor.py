@@ -17,7 +17,6 @@ from review import settings, store
 from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
 from review.errors import ReviewError, TryAgain
 from review.knowledge_base import Corpus
-from review.knowledge_base.opening import open_corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
 from review.settings.config import Config
 from review.store.opening import integrity_faults
@@ -217,7 +216,7 @@ def check_bytecode() -> CheckResult:
 
 def check_notes(config: Config) -> CheckResult:
     """Count notes and gates, and name the files that could not be used."""
-    corpus = open_corpus(config)
+    corpus = Corpus(config)
     listed, catalog = corpus.notes(), corpus.gates
     problems = (*listed.problems, *catalog.problems)
     return check_faults(
