@@ -78,6 +78,7 @@ _LABELS: dict[str, str] = {
     LookReason.QUOTES_OF_ANOTHER_NOTE: "unknown: the quotes are from another note",
     LookReason.QUOTES_NOT_FOUND: "no quote occurs in the note",
     LookReason.NO_FINDINGS: "warn or fail without a finding",
+    LookReason.FLIPPED: "a repeat passed the same texts",
 }
 
 
