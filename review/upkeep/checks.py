@@ -65,8 +65,6 @@ class DoctorJson(Document, kw_only=True):
 
 
 class DoctorBackupJson(DoctorJson, kw_only=True):
-    """The answer of `review_doctor --backup`."""
-
     backup: BackupJson
 
 
@@ -261,7 +259,6 @@ def altered_snapshots() -> Iterator[str]:
 
 
 def altered_outputs() -> Iterator[str]:
-    """A line for each raw output that has another digest than is kept with it."""
     rows = JobOutput.objects.order_by("pk").values_list("pk", "content_sha256", "raw")
     for key, sha256, raw in rows.iterator(chunk_size=1):
         if sha256_hex(bytes(raw)) != sha256:

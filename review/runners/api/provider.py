@@ -160,8 +160,6 @@ class BatchUndecided(ReviewError):
 
 @dataclass(frozen=True)
 class ModelCall:
-    """One prompt for one model."""
-
     prompt: str
     model: str
     effort: str | None = None
