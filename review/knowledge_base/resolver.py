@@ -23,6 +23,7 @@ from review.domain.markdown.links import (
     resolve_link,
 )
 from review.domain.markdown.prompt_text import text_for_prompt
+from review.domain.paths import composed
 from review.knowledge_base.reader import (
     DiskPaths,
     UnreadableFile,
@@ -42,9 +43,9 @@ _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
 _MAX_REPOSITORY_FILE = 1_000_000
 _HEAD_CHARACTERS = 2_000
-_HEAD = re.compile(r"---\s.*?^---", re.DOTALL | re.MULTILINE)
+_HEAD = re.compile(r"(---|\+\+\+)\s.*?^\1", re.DOTALL | re.MULTILINE)
 _ADDRESS = re.compile(
-    r"^(?:id|permalink|slug|url|redirect_from):[ \t]*[\"']?([\w./-]+)", re.MULTILINE
+    r"^(?:id|path|permalink|slug|url|redirect_from)[ \t]*[:=][ \t]*[\"']?([\w./-]+)", re.MULTILINE
 )
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _TARGETS = re.compile(r"^([^\s#:=][^#:=\n]*?)[ \t]*::?(?!=)([^\n]*)", re.MULTILINE)
@@ -151,6 +152,9 @@ class Linker:
         strip_comments: bool = False,
     ) -> None:
         self.flavour = flavour
+        if flavour.name == "obsidian":  # which finds names in all of its vault
+            names = (composed(path.name) for path in Path(root).iterdir() if path.is_dir())
+            rules = replace(rules, roots=tuple(name for name in names if name[0] != "."))
         self.repository = RepositoryFiles(root, rules=rules, disk_paths=disk_paths)
         self._root = root
         self._disk_paths = disk_paths

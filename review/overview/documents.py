@@ -63,7 +63,7 @@ class StatusJson(Document, kw_only=True):
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
     warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
     `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
-    the numbers do not tell; `renames` are orphans of which there is a note under another path;
+    the numbers do not tell; `renames` are orphans of which there is a file under another path;
     `next_steps` are what to do, in order.
     """
 

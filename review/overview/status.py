@@ -78,7 +78,7 @@ def read_status(
         skips=list(_skips(states)),
     )
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
-    if any(orphan.kind == "note" for orphan in status.orphans):
+    if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     status.notices = [
         *_notices(status, config=config),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, split
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -85,19 +85,29 @@ _MAX_WORDS = 5_000
 def find_renames(
     corpus: Corpus, notes: Iterable[NoteFacts], *, listed: Iterable[NoteFacts] | None = None
 ) -> list[RenameJson]:
-    """Renames from notes that are gone to some of `notes` that nobody reviewed; by old path.
+    """Renames of gates, and from notes that are gone to some of `notes` that nobody reviewed.
 
     :param listed: all notes there are, where they were looked at already.
     """
     new = {note.path: note.sha256 for note in notes}
-    if not new or not CurrentAcceptance.objects.exists():
+    if not CurrentAcceptance.objects.exists():
         return []
-    present = corpus.notes().notes if listed is None else listed
-    gone = _gone_notes(corpus, {note.path for note in present})
+    gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
+    found = _renames(corpus, gates, gates, kind="gate")
+    if new:
+        present = corpus.notes().notes if listed is None else listed
+        found += _renames(corpus, new, {note.path for note in present}, kind="note")
+    return found
+
+
+def _renames(
+    corpus: Corpus, new: Mapping[str, str], present: Collection[str], *, kind: str
+) -> list[RenameJson]:
+    gone = _gone(corpus, present, kind=kind)
     if not gone:
         return []
-    for path in _reviewed(new):
-        del new[path]
+    reviewed = set(_reviewed(new, kind=kind))
+    new = {path: sha256 for path, sha256 in new.items() if path not in reviewed}
     found = list(_identical(gone, new))
     old_left = {
         path: gone[path] for path in sorted(gone.keys() - {item.old_path for item in found})
@@ -107,33 +117,36 @@ def find_renames(
         near = {part for path in old_left for part in split(path)}
         new_left = [path for path in new_left if near.intersection(split(path))]
     if len(old_left) * len(new_left) <= _MAX_COMPARED:
-        found += _similar(corpus, old_left, new_left)
+        found += _similar(corpus, old_left, new_left, kind=kind)
     return list(_by_folder(sorted(found, key=lambda rename: rename.old_path), gone))
 
 
-def _gone_notes(corpus: Corpus, present: set[str]) -> dict[str, int]:
+def _gone(corpus: Corpus, present: Collection[str], *, kind: str) -> dict[str, int]:
     """Paths that have acceptances and no file, with their keys."""
     gates = f"{corpus.gates.folder}/"
     missing = {
         path: key
         for path, key in KbPath.objects.values_list("path", "pk")
-        if path not in present and not path.startswith(gates) and not is_there(corpus, path)
+        if path.startswith(gates) == (kind == "gate")
+        and path not in present
+        and not is_there(corpus, path)
     }
-    return {path: missing[path] for path in live_acceptances("note", missing)}
+    return {path: missing[path] for path in live_acceptances(kind, missing)}
 
 
-def _reviewed(paths: Iterable[str]) -> Iterator[str]:
+def _reviewed(paths: Iterable[str], *, kind: str) -> Iterator[str]:
     ids = KbPath.objects.ids(paths)
     for chunk in batched(ids.values(), 500):
         # Not joined: a note has as many acceptances as gates.
-        known = KbPath.objects.filter(pk__in=chunk).filter(Exists(_accepted(OuterRef("pk"))))
-        yield from known.values_list("path", flat=True)
+        accepted = Exists(_accepted(OuterRef("pk"), kind=kind))
+        yield from KbPath.objects.filter(accepted, pk__in=chunk).values_list("path", flat=True)
 
 
-def _accepted(note_id: int | OuterRef) -> QuerySet[CurrentAcceptance]:
+def _accepted(key: int | OuterRef, *, kind: str) -> QuerySet[CurrentAcceptance]:
     # The index starts with the partition.
     partitions = list(ModelPartition.objects.values_list("pk", flat=True))
-    return CurrentAcceptance.objects.filter(model_partition_id__in=partitions, note_id=note_id)
+    where = {f"{kind}_id": key}
+    return CurrentAcceptance.objects.filter(model_partition_id__in=partitions, **where)
 
 
 def _identical(gone: Iterable[str], new: Mapping[str, str]) -> Iterator[RenameJson]:
@@ -153,13 +166,15 @@ def _identical(gone: Iterable[str], new: Mapping[str, str]) -> Iterator[RenameJs
                 yield _rename(old, path, 1.0)
 
 
-def _similar(corpus: Corpus, gone: Mapping[str, int], new: Sequence[str]) -> Iterator[RenameJson]:
+def _similar(
+    corpus: Corpus, gone: Mapping[str, int], new: Sequence[str], *, kind: str
+) -> Iterator[RenameJson]:
     """The likest pairs of texts, each path once."""
     from rapidfuzz.distance import Indel
 
-    texts = {path: _accepted(key).order_by("-event_id") for path, key in gone.items()}
+    texts = {path: _accepted(key, kind=kind).order_by("-event_id") for path, key in gone.items()}
     old_words = {
-        path: rows.values_list("note_snapshot__text", flat=True)[0].split()[:_MAX_WORDS]
+        path: rows.values_list(f"{kind}_snapshot__text", flat=True)[0].split()[:_MAX_WORDS]
         for path, rows in texts.items()
     }
     scored = []

@@ -71,8 +71,8 @@ _Positive = Annotated[int, Meta(ge=1)]
 _Price = Annotated[float, Meta(ge=0)]
 # The names in `domain/flavours`, which this module must not import.
 _Flavour = Literal[
-    "commonmark", "github", "obsidian", "dendron", "zola", "hugo", "jekyll", "mkdocs", "docusaurus",
-    "pandoc",
+    "commonmark", "github", "obsidian", "dendron", "zola", "hugo", "jekyll", "logseq", "mkdocs",
+    "docusaurus", "pandoc",
 ]  # fmt: skip
 _Anchors = Literal["github", "docusaurus", "mkdocs", "pandoc", "obsidian"]
 

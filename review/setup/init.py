@@ -24,9 +24,11 @@ MCP_SETTINGS = ".mcp.json"
 _MARKERS = (
     (".obsidian", "obsidian"),
     ("dendron.yml", "dendron"),
+    ("logseq/config.edn", "logseq"),
     ("docusaurus.config.*", "docusaurus"),
     ("mkdocs.yml", "mkdocs"),
     ("hugo.*", "hugo"),
+    ("config/_default", "hugo"),
     ("zola.toml", "zola"),
     ("_config.yml", "jekyll"),
 )

@@ -6,7 +6,17 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import NOTE, NOW, PARTITION, make_root, note_path, write_note
+from tests.builders import (
+    NOTE,
+    NOW,
+    PARTITION,
+    gate_path,
+    make_gate,
+    make_root,
+    note_path,
+    write_gate,
+    write_note,
+)
 from tests.helpers.commands import run
 from tests.helpers.reviewed import WARN, review_pairs
 
@@ -91,6 +101,28 @@ class TestRenamed:
 
         assert len(select("--note", B, "--json").json["renames"]) == 1
         assert select("--note", note_path("other.md"), "--json").json["renames"] == []
+
+    @pytest.mark.parametrize("both", [False, True])
+    def test_gate_is_named_too_alone_or_with_a_note(self, root, both):
+        (root / gate_path("prose/x")).rename(root / gate_path("prose/z"))
+        if both:
+            (root / A).rename(root / B)
+
+        commands = [item["command"] for item in renames()]
+
+        assert len(commands) == 1 + both
+        assert [type_in(command).exit for command in commands] == [0] * (1 + both)
+        assert select("--json").json["counts"]["fresh"] == 1
+        assert (renames(), gone()) == ([], ([], []))
+
+    def test_gate_that_was_edited_on_the_way_is_carried_over_as_changed(self, root):
+        (root / gate_path("prose/x")).unlink()
+        write_gate(root, "style/x", make_gate("style/x"))
+
+        (found,) = renames()
+
+        assert type_in(found["command"]).exit == 0
+        assert select("--json").json["counts"]["gate-changed"] == 1
 
     @pytest.mark.parametrize(
         "change",

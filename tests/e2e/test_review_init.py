@@ -218,6 +218,8 @@ class TestFlavour:
             ("mkdocs.yml", "", "mkdocs"),
             ("config.toml", 'base_url = "x"', "zola"),
             ("config.toml", 'baseURL = "x"', "hugo"),
+            ("config/_default/hugo.toml", "", "hugo"),
+            ("logseq/config.edn", "{}", "logseq"),
             ("README.md", "", "commonmark"),
         ],
     )

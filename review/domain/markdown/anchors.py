@@ -30,7 +30,7 @@ _INCLUDES = re.compile(
 _DENDRON_RANGE = re.compile(r",-?\d+$")
 _TAG = re.compile(r"<[^<>]*>")
 _GENERATED = re.compile(
-    r"(?:_?top|markdown-toc|__[\w-]+|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*|\+.*|\^(?:begin|end))"
+    r"(?:_?top|comments|markdown-toc|__[\w-]+|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*|\+.*|\^(?:begin|end))"
 )
 _COUNTER = re.compile(r"[-_]\d+$")
 _LEADING_NUMBER = re.compile(r"^\d+")

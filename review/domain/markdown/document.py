@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from review.domain.markdown.flavours import COMMONMARK, Flavour
@@ -57,6 +58,11 @@ _MARKER_LINE = re.compile(
     re.MULTILINE,
 )
 _MODULE_LINE = re.compile(r"(?:import|export)\s")
+# Behind the bracket of a link or the colon of a definition: what a site makes the address of.
+_SLOT_ADDRESS = re.compile(
+    r"(?m)(\]\((?!\{)|^ {0,3}\[[^\[\]\n]+\]:[ \t]*)([^\s()]*(?:\{[{%][^{}\n]*[%}]\}[^\s()]*)+)"
+)
+_BLANK = "\ue001"  # stands for a blank in such an address, which none may have
 _LONGEST_SLOT = 5_000  # characters
 # A block with more is no prose: reading it could take a minute.
 _MOST_BRACKETS = 2_000
@@ -75,7 +81,15 @@ def read_markdown(text: str, flavour: Flavour = COMMONMARK) -> MarkdownDocument:
     """Read a text without its frontmatter; lines may end with a lone carriage return too."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\x01")
     plain = plain if plain.endswith("\n") else f"{plain}\n"
-    return MarkdownDocument(parser(flavour).parse(plain, new_env()), plain.split("\n"))
+    lines = plain.split("\n")
+    if flavour.hides & {"{{", "{%"}:
+        plain = _SLOT_ADDRESS.sub(lambda found: found[1] + found[2].replace(" ", _BLANK), plain)
+    tokens = parser(flavour).parse(plain, new_env())
+    for token in chain(tokens, *(token.children or () for token in tokens if _BLANK in plain)):
+        token.content = token.content.replace(_BLANK, " ")
+        if "href" in token.attrs:
+            token.attrs["href"] = str(token.attrs["href"]).replace(_BLANK, " ")
+    return MarkdownDocument(tokens, lines)
 
 
 def new_env() -> dict[str, Any]:

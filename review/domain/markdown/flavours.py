@@ -49,6 +49,7 @@ FLAVOURS: Mapping[str, Flavour] = MappingProxyType(
             Flavour("hugo", frozenset({"{{"}), wikilinks=False, definition_lists=True,
                     anchors="github"),
             Flavour("jekyll", frozenset({"{%"}), wikilinks=False, definition_lists=True),
+            Flavour("logseq", frozenset({"{{"}), math=True),
             Flavour("mkdocs", frozenset({"{#"}), math=True, admonitions=True,
                     definition_lists=True, anchors="mkdocs"),
             Flavour("obsidian", frozenset({"%%", "<%"}), math=True, anchors="obsidian"),

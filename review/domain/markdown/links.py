@@ -98,6 +98,7 @@ _ALIAS = re.compile(
     r"@\w+/|~/|(?:\.\./){2,}(?:issues|pulls?|wiki|releases|discussions|actions|labels|security)\b"
 )
 _DENDRON = "dendron://"
+_IS_FOLDER = re.compile(r"_?index(?:\.|$)|readme$", re.IGNORECASE)  # served at its folder's address
 _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
 
 
@@ -168,6 +169,8 @@ def resolve_link(
         for name, anchor in _readings(target):
             path = _by_path(name, note_path, base)
             path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
+            if base.flavour.name == "logseq":  # which writes `a/b` as `a___b.md`
+                path = path or _by_stem(name.replace("/", "___"), note_path, base.stems)
             if path:
                 return ResolvedLink(path, anchor)
     if _EXTERNAL.match(target) or _is_of_a_site(target, base):
@@ -219,7 +222,9 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     if base.flavour.makes_pages and not is_of_root:  # from the address of the page
-        folders.append(note_path.rpartition(".")[0].split("/"))
+        page = note_path.rpartition(".")[0].split("/")
+        is_first = name.endswith("/") and not _IS_FOLDER.match(page[-1])
+        folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))
     for candidate in (file for path in paths for file in _files_of(path)):
@@ -250,7 +255,11 @@ def _by_address(name: str, base: LinkBase) -> str | None:
     if not (base.flavour.makes_pages or base.flavour.target_last):
         return None
     address = name.strip("@/").removesuffix(".md")
-    return base.addresses.get(address) or base.addresses.get(address.rpartition("/")[2])
+    folder, _, last = address.rpartition("/")
+    page = base.addresses.get(folder.rpartition("/")[2], "")
+    beside = f"{page.rpartition('/')[0]}/{last}"
+    found = base.addresses.get(address) or base.addresses.get(last)
+    return found or (beside if beside in base.known else None)
 
 
 def _files_of(path: str) -> Iterator[str]:
@@ -260,6 +269,7 @@ def _files_of(path: str) -> Iterator[str]:
         yield name
         yield f"{name}.md"
         yield f"{name}.mdx"
+        yield f"{name}.html"
         if name.endswith(".html"):
             yield f"{name.removesuffix('.html')}.md"
 

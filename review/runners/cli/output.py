@@ -41,12 +41,15 @@ _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
     (r"out of (?:extra |your )?(?:usage|quota|requests)|out of tokens for|no (?:usage|quota|premium requests) (?:left|remaining)|used (?:up )?(?:all |\d+ ?% )?(?:of )?your .{0,30}(?:usage|quota|credits|limit)", _EXHAUSTED),
     (r"limit reached\s*\|\s*\d{9,}|(?:weekly|daily|monthly|session|\w+|\d+-hour) limit (?:has been )?(?:reached|exceeded)(?=.{0,40}reset)", _EXHAUSTED),
     (r"(?:weekly|daily|monthly|session|\d+-hour|free tier|key|premium request) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
-    (r"\b(?:kontingent|guthaben|\w*limit)\b.{0,30}(?:erschöpft|aufgebraucht|erreicht|überschritten)", _EXHAUSTED),
+    (r"\b(?:usage|message|plan|subscription|fair[ -]use|token)\b.{0,40}\b(?:limit|cap|usage)\b.{0,30}(?:reached|exceeded|used up)|reached (?:the|your) .{0,40}(?<!rate )\blimit", _EXHAUSTED),
+    (r"used (?:up )?all (?:of )?your|usage (?:cap |has been )(?:reached|exceeded)|you have no quota|extra usage is required|trial (?:has )?expired", _EXHAUSTED),
+    (r"\b(?:kontingent|guthaben|\w*limit)\b.{0,30}(?:erschöpft|aufgebraucht|erreicht|überschritten)|atteint votre limite|límite de uso|使用上限|额度(?:已|不足)|余额不足", _EXHAUSTED),
     (r"exhausted your (?:daily )?(?:quota|capacity)|quota exceeded.{0,200}per day|daily quota|quota will reset", _EXHAUSTED),
     (r"not (?:currently |yet )?(?:logged in|signed in|authenticated)|(?:no|not have an) active subscription|missing scopes?|/login\b|log ?in (?:again|first)|(?:login|log-in|session) (?:has )?expired|login (?:is )?required", _UNUSABLE),
     (r"(?:run|with|use) [`'\"]?[\w-]+ (?:auth |sso )?(?:login|auth)\b|(?:codex|gemini|claude|gcloud|opencode)(?: auth)? login|(?:sign|log) ?(?:out and )?(?:sign |log )?in again|(?:sign|log) in to continue|logged out", _UNUSABLE),
     (r"invalid (?:api|x-api)[ -]?key|incorrect api key|api[ _]key[ _](?:is )?(?:not valid|invalid|expired|disabled)", _UNUSABLE),
     (r"no key found|api key (?:is )?(?:missing|not found|not set|required)|missing api key|no api key", _UNUSABLE),
+    (r"no authentication|(?:log ?in|sign ?in|session|profile)\b.{0,50}\b(?:expired|failed)|login failed|sign in with|not authori[sz]ed", _UNUSABLE),
     (r"refresh[ _]token|(?:access|auth(?:entication)?|oauth|bearer)? ?token (?:included in the request )?(?:is |has |was |could )?(?:been )?(?:expired|missing|revoked|invalid|already used|not be refreshed)", _UNUSABLE),
     (r"invalid_grant|token_(?:expired|revoked|invalidated)|invalid[ _](?:auth\w*|bearer|credentials?)|could not (?:be )?(?:authenticate|refresh)\w*", _UNUSABLE),
     (r"failed to (?:authenticate|log ?in|sign ?in)|auth(?:entication|orization)?[ _](?:method|failed|error|(?:is )?required)|unauthori[sz]ed|unauthenticated", _UNUSABLE),
@@ -79,12 +82,14 @@ _NO_REQUEST = re.compile(
     r"(?:don(?:'|\u2019)t|do not|didn(?:'|\u2019)t|did not|can(?:'|\u2019)t|cannot) (?:actually )?(?:see|find|receive|have|detect|get) "
     r"(?:a|an|any|your|the) (?:\w+ ){0,3}(?:request|question|task|prompt|message|instruction|input|content)s?\b"
     r"|(?:message|prompt|input|request) (?:appears|seems|was|is|came through|looks)(?: to be| to have been)? (?:\w+ )?(?:empty|blank|missing|cut off)"
-    r"|no (?:\w+ )?(?:request|question|task|prompt|message|instructions?) (?:was |were |has been )?(?:provided|given|included|received)"
+    r"|no (?:\w+ )?(?:request|question|task|prompt|message|instructions?) (?:was |were |has been )?(?:provided|given|included|received|detected|found)"
+    r"|(?:empty|blank) (?:message|prompt|request|input)|(?:not seeing|without) (?:a|any) (?:\w+ )?(?:request|question|task|prompt|message|instruction)"
     r"|(?:what|how) (?:would you like|can i (?:help|do|assist)|may i (?:help|assist)|should i (?:help|do|work)|are we working)"
     r"|what(?:'|\u2019)?s the (?:task|question|request)|ready (?:to (?:help|assist|start)|for your)|(?:what|note|file|text) you(?:'|\u2019)d like"
     r"|haven(?:'|\u2019)t (?:yet )?(?:provided|given|included|shared|asked)|there(?:'|\u2019)s no (?:\w+ )?(?:request|question|task|prompt)"
     r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) |no user (?:message|request|prompt)"
     r"|(?:sehe|finde|habe|erkenne) (?:\w+ ){0,3}keine? (?:\w+ ){0,2}(?:an)?(?:frage|aufgabe|nachricht|eingabe|prompt|inhalt)"
+    r"|(?:you|what) need help with|(?:comment|en quoi) puis-je|en qu\u00e9 puedo|\u6709\u4ec0\u4e48\u53ef\u4ee5\u5e2e"
     r"|w(?:ie|omit|obei) kann ich (?:\w+ ){0,2}(?:helfen|behilflich)",
     re.IGNORECASE,
 )

@@ -24,8 +24,10 @@ _PARTIAL = re.compile(
     r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
     r"|components|\.github)/|/_[^/]+\.mdx?$"
 )
+_NAMED_BY_FILE = ("logseq", "mkdocs", "obsidian")
 _CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _DATE = re.compile(r"[\d\s./:_-]+")
+_SLOT = re.compile(r"\{\{|<%")  # to be filled when a note is made of a template
 _FILE_NAME = re.compile(r"\S+\.(?:md|markdown|mdx|txt)", re.IGNORECASE)
 
 
@@ -38,7 +40,8 @@ def readable_frontmatter(page: Page) -> Iterator[TypedFinding]:
     problem = page.frontmatter.problem
     if problem is not None:
         said = f"the frontmatter cannot be read ({problem.code.value})"
-        yield page.finding(said, problem.line, severity=Severity.FAIL)
+        severity = Severity.INFO if _SLOT.search(page.line(problem.line)) else Severity.FAIL
+        yield page.finding(said, problem.line, severity=severity)
 
 
 @rule(
@@ -56,15 +59,16 @@ def _opening(page: Page) -> Block | None:
 
 
 def _is_piece(page: Page) -> bool:
-    """True if it may be a part of a text: it opens with a heading, or has no section."""
+    """True if it may be a part of a text: it opens with a heading, or has no section or a frame."""
     opening = _opening(page)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
-    return opens_with_heading or all(block.level >= _DEEP for block in page.headings)
+    is_home = bool(page.field("home"))
+    return opens_with_heading or is_home or all(block.level >= _DEEP for block in page.headings)
 
 
 def _names_title(page: Page) -> bool:
     """True if the title is the file's name, is another note's, or cannot be read."""
-    if page.given.flavour.name in ("obsidian", "mkdocs") or _PARTIAL.search(page.given.note_path):
+    if page.given.flavour.name in _NAMED_BY_FILE or _PARTIAL.search(page.given.note_path):
         return True
     return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
 
@@ -78,12 +82,14 @@ def _names_title(page: Page) -> bool:
 def title_matches_h1(page: Page) -> Iterator[TypedFinding]:
     stated, heading = plain(page.field("title")), plain(page.title)
     opening = _opening(page)
-    # A heading of level 1 below other text titles a section.
+    # A heading of level 1 below other text, or one of several, titles a section.
     opens_note = page.h1 and opening is not None and opening.line == page.title_line
-    if not stated or not heading or not opens_note:
+    is_one = sum(block.level == 1 for block in page.headings) <= 1
+    if not (stated and heading and opens_note and is_one):
         return
     one, other = set(stated.split()), set(heading.split())
-    if one <= other or other <= one or letters_only(stated) == letters_only(heading):
+    short, long = sorted(map(letters_only, (stated, heading)), key=len)
+    if one <= other or other <= one or short in long:
         return
     yield page.finding(
         f"the heading says {shown(page.title)}, the frontmatter's title {shown(page.field('title'))}",
@@ -103,9 +109,10 @@ def non_descriptive_title(page: Page) -> Iterator[TypedFinding]:
 
 def _is_empty_title(title: str, note_path: str) -> bool:
     stem = note_path.rpartition("/")[2].rpartition(".")[0]
-    if title.startswith("`") or _VERSION.fullmatch(title):
+    if title.startswith("`") or _VERSION.fullmatch(title) or _SLOT.search(title):
         return False
-    if plain(title) in EMPTY_TITLES or _FILE_NAME.fullmatch(title):
+    is_file_name = _FILE_NAME.fullmatch(title) and plain(title) != plain(stem)
+    if plain(title) in EMPTY_TITLES or is_file_name:
         # What is documented may have that name: a function `Title`, say.
         return plain(title) not in NAMES_OF_THINGS or plain(stem) != plain(title)
     # A note named by its day is a journal; there the date is what it is about.

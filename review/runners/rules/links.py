@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
@@ -44,7 +45,7 @@ _LONGEST_NAME = 5  # words
 _LONGEST_LABEL = 3  # words
 _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
-    r"(?:[*_]{0,2}[\w][\w .()-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
+    r"(?:[*_]{0,2}[\w][\w .()#-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
 _INDEX = re.compile(
     r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
@@ -80,11 +81,16 @@ def unresolved_links(page: Page) -> Iterator[TypedFinding]:
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
     """True if it may be no link, because no wikilink of the note resolves, or a page of the site."""
     flavour = page.given.flavour
-    if flavour.name == "commonmark" and link.kind is LinkKind.WIKILINK:
-        return not any(
+    if flavour.name in ("commonmark", "github", "logseq") and link.kind is LinkKind.WIKILINK:
+        return flavour.name == "logseq" or not any(
             other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
         )
-    return flavour.makes_pages and _TOP_PAGE.fullmatch(link.target) is not None
+    # A page of a folder that is not here may be brought in by the build of the site.
+    path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
+    folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
+    if not flavour.makes_pages or _TOP_PAGE.fullmatch(link.target):
+        return flavour.makes_pages
+    return bool(folder) and known is not None and folder not in known
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -128,7 +134,7 @@ def _is_named(text: str, url: InlineLink) -> bool:
     """True if the text is about the address itself: it is quoted, or a label's definition."""
     before, after = text[max(0, url.start - 1) : url.start], text[url.end : url.end + 1]
     is_quoted = before in _QUOTES and after in _QUOTES and bool(before)
-    if is_quoted or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
+    if is_quoted or before == "@" or text[: url.start].rstrip().endswith("]:") or "*" in url.target:
         return True
     if url.target.endswith((".git", "://")) or text.startswith(("...", "…", "<"), url.end):
         return True  # to be cloned, or not the whole of it
@@ -192,6 +198,7 @@ def vague_link_text(page: Page) -> Iterator[TypedFinding]:
     for block in page.texts:
         for link in block.links if block.kind is not BlockKind.QUOTE else ():
             is_name = link.text.startswith("`") or link.kind is LinkKind.WIKILINK
+            is_name |= plain(link.text) in plain(link.target).split()
             if not is_name and plain(link.text) in VAGUE_LINK_TEXTS:
                 said = f"the link text {shown(link.text)} does not say where it leads"
                 yield block.finding(said, link.start, before=_CONTEXT)

@@ -34,6 +34,8 @@ class RuleLink:
 class RepositoryFacts(Protocol):
     """Facts about the repository that a rule can query."""
 
+    def __contains__(self, path: object) -> bool: ...
+
     def is_gone(self, path: str, *, note_path: str) -> bool:
         """Return True if a named path surely does not exist, although its first folders do."""
 

@@ -31,12 +31,12 @@ _LONGEST_PARAGRAPH = 180
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
 _PLACEHOLDER = re.compile(
-    rf"(?<![\w\"“\u2018'/-])(?<!\w[ ]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
-    rf"|[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
+    rf"(?<![\w\"“\u2018'/-])(?<!\w[ ])(?<!//[ ]){_MARK}(?:\([^()\n]{{0,40}}\))?[*_]{{0,3}}:(?!\w)"
+    rf"|(?<![\"”] )[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
     r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
     r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[])"
-    r"|<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>"
+    r"|(?<![\\/=])<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>"
 )
 _WHOLE_PLACEHOLDER = re.compile(
     rf"[*_(\[]{{0,3}}(?:{_MARK}|(?i:to be (?:determined|decided|written|defined|completed|added|"
@@ -65,7 +65,7 @@ _POSITION = re.compile(
     r"\b(?:see|as|mentioned|described|discussed|noted|explained|listed|shown|defined|outlined|stated|"
     r"introduced|given|covered|said|cited|referenced)[ \n](?:(?:mentioned|described|discussed|noted|"
     r"explained|listed|shown|defined|outlined|stated|said|cited)[ \n])?"
-    r"(?:above|below|(?<!see )(?<!as )(?:earlier|previously))\b"
+    r"(?:above|below|(?<!see\s)(?<!as\s)(?:earlier|previously))\b"
     r"|\bthe[ \n](?:above|below)(?:-mentioned)?[ \n](?:section|paragraph|list|table|example|figure|"
     r"diagram|code|text|passage|quote|note|chapter|point|points|sections|paragraphs)\b"
     r"|\b(?:afore|above-?)mentioned\b",
@@ -81,6 +81,7 @@ _DATE_KEYS = (
     "lastmod",
     "updated",
 )
+_ADDRESSES = ("path", "slug", "permalink", "url")
 _DATE = re.compile(
     r"(?<!\d)(?:19|20)\d\d[-/._]?(?:0[1-9]|1[0-2])(?:[-/._]?(?:[0-2]\d|3[01]))?(?!\d)"
     r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
@@ -89,7 +90,7 @@ _DATE = re.compile(
 # Of the reader's time, of a process, or of a case: true whenever it is read.
 _ANY_DAY = re.compile(
     r"\b(?:you|your|you've|you'll|if|when(?:ever)?|unless|each|every|they|their|who|that|which|"
-    r"e\.g|for example|imagine|suppose|can|should|must|may)\b|^This \w+ (?:is|means|will)\b",
+    r"e\.g|for example|imagine|suppose|can|should|must|may|adds|allows|lets|shows)\b|^This \w+ (?:is|means|will)\b",
     re.IGNORECASE,
 )
 _NAME_OF_TIME = re.compile(r"\w+ [A-Z]")  # "This Week in Startups"
@@ -105,7 +106,8 @@ _REPEATS = re.compile(
 _SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
-_POINTED_AT = frozenset({BlockKind.CODE, BlockKind.TABLE, BlockKind.ITEM, BlockKind.MATH})
+_POINTED_AT = frozenset(map(BlockKind, ("cell", "code", "item", "math", "table")))
+_NAMES_PLACE = re.compile(r":|\s+(?:in|under)\s+[\"“'‘]")
 # Between marks of the same kind, no word split by them; an apostrophe opens none within a word.
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,200}\"|「[^」\n]{1,200}」|“[^“”\n]{1,200}”|„[^„“”\n]{1,200}[“”]|«[^«»\n]{1,200}»"
@@ -227,7 +229,7 @@ def _is_dated(page: Page) -> bool:
     if any(map(page.field, _DATE_KEYS)) or _YEAR.search(path) or _YEAR.search(title):
         return True
     head = "\n".join(page.document.lines[:_HEAD_LINES])
-    return any(map(_DATE.search, (path, title, head)))
+    return any(map(_DATE.search, (path, title, head, *map(page.field, _ADDRESSES))))
 
 
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
@@ -242,14 +244,21 @@ def _is_quoted(text: str, found: re.Match[str]) -> bool:
     "Name the section or link its heading; what is above today may be elsewhere tomorrow.",
 )
 def positional_references(page: Page) -> Iterator[TypedFinding]:
-    above = {block.line: before.kind for before, block in pairwise(page.blocks)}
-    below = {block.line: after.kind for block, after in pairwise(page.blocks)}
+    above = {block.line: _is_pointed_at(before) for before, block in pairwise(page.blocks)}
+    below = {block.line: _is_pointed_at(after) for block, after in pairwise(page.blocks)}
     for block in page.prose:
         for found in _unlinked(block):
             beside = above if "above" in found[0].lower() else below
-            if beside.get(block.line) not in _POINTED_AT:
+            if not beside.get(block.line):
                 said = f"{shown(found[0])} names no place"
                 yield block.finding(said, found.start(), before=_CONTEXT)
+
+
+def _is_pointed_at(block: Block) -> bool:
+    """True for code, lists, tables and formulas, and for a picture alone."""
+    if block.kind is BlockKind.PARAGRAPH:
+        return not block.prose.strip(f"{OPAQUE} \n")
+    return block.kind in _POINTED_AT or (block.kind is BlockKind.HTML and "<img" in block.text)
 
 
 def _unlinked(block: Block) -> Iterator[re.Match[str]]:
@@ -259,7 +268,7 @@ def _unlinked(block: Block) -> Iterator[re.Match[str]]:
         last = bisect_right(starts, found.end() + _NEAR)
         near = block.links[max(0, last - 2) : last]
         is_linked = any(link.end >= found.start() - _NEAR for link in near)
-        is_lead_in = block.prose.startswith(":", found.end())
+        is_lead_in = _NAMES_PLACE.match(block.prose, found.end())
         if not is_linked and not is_lead_in and not _is_quoted(block.prose, found):
             yield found
 
@@ -271,6 +280,7 @@ _PHRASAL = {
     "in": re.compile(
         r"\b(?:log|sign|zoom|opt|check|fill|plug|hand|turn|tune|kick|step|typ|mov|com|liv|pull)\w*\s$|\b(?:came|built|set|put)\s$"
     ),
+    "for": re.compile(r"\b(?:ask|car|hop|long|look|paid|pay|search|wait|wish)\w*\s$"),
     "by": re.compile(r"\b(?:get|got|go|pass|stand|stood|stop|drop|swing|com|came)\w*\s$"),
 }
 _SPOKEN = re.compile(r"transcript", re.IGNORECASE)

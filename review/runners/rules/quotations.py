@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import OPAQUE, Block, BlockKind, InlineLink
 from review.runners.rules.page import Page, RuleInput, page_of
-from review.runners.rules.rule import rule
+from review.runners.rules.rule import info_if, rule
 from review.runners.rules.words import sentences, shown, word_count, word_sequence
 
 _FEWEST_WORDS = 5
@@ -63,7 +63,8 @@ def verbatim_quotes(page: Page) -> Iterator[TypedFinding]:
             said = f"{shown(words)} does not stand word for word in {shown(path)}"
             line, nearest = _nearest(words, source)
             near = f"; the nearest passage, on its line {line}: {shown(nearest)}" if nearest else ""
-            yield block.finding(said + near, start)
+            is_doubtful = block.kind is BlockKind.QUOTE and not near  # a person's words, perhaps
+            yield block.finding(said + near, start, severity=info_if(is_doubtful))
 
 
 def _in_sentences(page: Page, notes: dict[str, str]) -> Iterator[_Quotation]:

@@ -56,14 +56,16 @@ def word_sequence(text: str) -> str:
 def is_ragged(text: str) -> bool:
     """True if line breaks are the author's: a list, a log, a table of contents, a poem.
 
-    The lines of a paragraph that was wrapped are about as long as each other, the last excepted.
+    The lines of a wrapped paragraph are about as long as each other, the last excepted, and few of
+    them begin with a capital letter.
     """
     lines = text.strip().split("\n")
     if len(lines) < _FEWEST_LINES:
         return False
     longest = max(map(len, lines))
     short = sum(1 for line in lines[:-1] if len(line) < longest * _WRAPPED)
-    return short > len(lines) * _MOST_SHORT
+    is_list = len(lines) > _FEWEST_LINES and all(line.lstrip()[:1].isupper() for line in lines)
+    return is_list or short > len(lines) * _MOST_SHORT
 
 
 def ends_few_sentences(text: str) -> bool:

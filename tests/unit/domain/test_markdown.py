@@ -136,6 +136,7 @@ class TestTargets:
             ("docusaurus", "/kb/notes/guides/set-up#first", "kb/notes/02_guides/3. set-up.mdx"),
             ("docusaurus", "2024-01-plan", "kb/notes/2024-01-plan.md"),
             ("hugo", "my-note/", "kb/notes/My Note.md"),
+            ("hugo", "/notes/logs/", "kb/notes/logs.html"),
             ("hugo", "/notes/part-one/whats-new", "kb/notes/Part One/What's  New.md"),
         ],
     )
@@ -166,6 +167,17 @@ class TestTargets:
 
     def test_of_a_site_start_at_the_address_of_the_page(self):
         assert resolved("../b/", NOTE, "kb/notes/b.md", flavour="jekyll").path == "kb/notes/b.md"
+
+    def test_that_end_in_a_slash_prefer_the_address_of_the_page(self):
+        near, far = "kb/notes/b.md", "kb/b.md"
+
+        assert resolved("../b/", near, far, flavour="jekyll").path == near
+        assert resolved("../b/", near, far, flavour="docusaurus").path == far
+
+    def test_of_logseq_name_spaces_in_the_names_of_files(self):
+        path, kind = "kb/notes/term___block.md", LinkKind.WIKILINK
+
+        assert resolved("term/block", path, flavour="logseq", kind=kind).path == path
 
     def test_from_the_root_of_the_repository_are_ours(self):
         assert not resolved("/kb/notes/gone.md", "kb").external

@@ -34,6 +34,12 @@ class TestShipped:
         assert told == []
 
 
+def test_each_gate_of_models_has_cases():
+    without = [gate for gate in CORPUS.gates.gates if not gate.rule and gate not in GATES]
+
+    assert [gate.gate_id for gate in without] == []
+
+
 def test_ten_gates_of_models_have_four_of_each_kind():
     full = [
         gate.gate_id

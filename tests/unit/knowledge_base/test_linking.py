@@ -166,3 +166,19 @@ class TestFlavours:
 
         (row,) = make_corpus(root, flavour=flavour).linker.table(NOTE, text)
         assert (row.target, row.resolved) == ("abc123", "kb/notes/long-name.md")
+
+    def test_files_beside_a_page_are_found_by_its_address(self, tmp_path):
+        folder = tmp_path / "base/kb/notes/01-first"
+        folder.mkdir(parents=True)
+        (folder / "index.md").write_text('+++\ntitle = "A"\npath = "first"\n+++\n')
+        (folder / "plan.svg").write_text("x")
+
+        corpus = make_corpus(tmp_path / "base", flavour="zola")
+        (row,) = corpus.linker.table("kb/notes/02-b/index.md", "![x](../first/plan.svg)")
+        assert row.resolved == "kb/notes/01-first/plan.svg"
+
+    def test_of_obsidian_names_are_those_of_the_whole_vault(self, root):
+        write(root, "files/plan.png")
+
+        (row,) = make_corpus(root, flavour="obsidian").linker.table(NOTE, "![[plan.png]]")
+        assert row.resolved == "files/plan.png"

@@ -160,6 +160,12 @@ MESSAGES = [
     ("You're out of extra usage · resets 9pm", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
     ("Opus limit reached ∙ resets 3pm", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
     ("You have exhausted your capacity on this model. Your quota will reset after 3h20m15s.", 429, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("Usage cap reached. Your limit resets on Monday at 09:00", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("You have reached the free plan's daily message limit.", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("You have reached the rate limit", None, FailureCode.RATE_LIMITED, "retryable"),
+    ("402 You have no quota (Request ID: 0A)", None, FailureCode.ACCOUNT_EXHAUSTED, "retryable exhausted"),
+    ("SSO session associated with this profile has expired.", None, FailureCode.RUNNER_ERROR, "unusable"),
+    ("Login failed: device code expired", None, FailureCode.RUNNER_ERROR, "unusable"),
     ("Your workspace is out of credits.", None, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
     ("Quota exceeded. Check your plan and billing details.", None, FailureCode.ACCOUNT_EXHAUSTED, "exhausted"),
     ("Not authenticated. Please run 'cursor-agent login' first.", None, FailureCode.RUNNER_ERROR, "unusable"),
@@ -237,14 +243,20 @@ class TestReview:
         "I don't see a request in your message.",
         "Ich sehe leider keine Anfrage in deiner Nachricht.",
         "Hallo! Wie kann ich Ihnen helfen?",
+        "Bonjour\u00a0! Comment puis-je vous aider\u00a0?",
+        "It seems you sent an empty message.",
+        "I'm not seeing any instructions here.",
     ],
 )
-def test_an_answer_to_nothing_is_known_in_german_too(answer):
+def test_an_answer_to_nothing_is_known_in_other_words_too(answer):
     assert saw_no_request(answer)
 
 
-def test_a_quota_is_known_in_german_too():
-    failure = error_in_answer("Ihr Kontingent ist erschöpft.")
+@pytest.mark.parametrize(
+    "answer", ["Ihr Kontingent ist erschöpft.", "Vous avez atteint votre limite d'utilisation."]
+)
+def test_a_quota_is_known_in_other_languages_too(answer):
+    failure = error_in_answer(answer)
 
     assert failure is not None
     assert failure.exhausted

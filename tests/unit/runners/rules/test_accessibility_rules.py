@@ -52,6 +52,7 @@ class TestBoldAsHeading:
             pytest.param("**Label:**\n\n- a", id="a-label"),
             pytest.param("**All 3 are Git objects**\n\nText.", id="a-clause"),
             pytest.param("**Das geht nicht ohne Strom**\n\nText.", id="a-german-clause"),
+            pytest.param("**向你的同事说清代码量**\n\n文字。", id="a-chinese-clause"),
             pytest.param("**States of a job**\n\n| a | b |\n| - | - |", id="caption-of-a-table"),
             pytest.param("**Listing 1**\n\n```\nx\n```", id="caption-of-code"),
             pytest.param("**Bold** and more\n\nText.", id="part-of-a-line"),

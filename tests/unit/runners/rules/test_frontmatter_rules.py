@@ -31,6 +31,11 @@ class TestReadableFrontmatter:
         assert review.decision is Decision.FAIL
         assert review.findings[0].line == 2
 
+    def test_only_remarks_where_a_template_is_to_be_filled_in(self):
+        review = review_of("readable-frontmatter", matter('week: "[[<% date("W") %>]]"'))
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
     @pytest.mark.parametrize(
         "text",
         [
@@ -65,6 +70,7 @@ class TestMissingTitle:
             pytest.param("## Background\n\nText.\n", id="starts-at-level-2"),
             pytest.param("# ---\n", id="no-word-in-it"),
             pytest.param("Text.\n\n### Detail\n\nText.\n", id="no-section"),
+            pytest.param("---\nhome: true\n---\nText.\n\n## Part\n\nText.\n", id="home-page"),
         ],
     )
     def test_only_remarks_on_what_may_be_a_piece(self, text):
@@ -100,6 +106,8 @@ class TestTitleMatchesH1:
             pytest.param("Use SQLite: one file", "Use SQLite", id="title-adds-a-subtitle"),
             pytest.param("Cafe\u0301 rules", "Caf\u00e9 rules", id="normalisation"),
             pytest.param("Store-format", "Store format", id="hyphen"),
+            pytest.param("索引", "索引の再構築", id="part-without-blanks"),
+            pytest.param("A queue", "Why\n\n# How", id="one-of-several"),
         ],
     )
     def test_passes_where_they_say_the_same(self, title, heading):
@@ -131,7 +139,15 @@ class TestNonDescriptiveTitle:
 
         assert lines_of("non-descriptive-title", text, path="kb/journal/2024-12-19.md") == []
 
-    @pytest.mark.parametrize("title", ["Notes on locking", "Summary of the March review", "メモ"])
+    def test_accepts_a_name_that_ends_as_files_do(self):
+        assert (
+            lines_of("non-descriptive-title", "# Relay.md\n", path="kb/plugins/relay-md.md") == []
+        )
+        assert lines_of("non-descriptive-title", "# README.md\n", path="kb/README.md") == [1]
+
+    @pytest.mark.parametrize(
+        "title", ["Notes on locking", "Summary of the March review", "メモ", "{{title}}"]
+    )
     def test_accepts_titles_that_say_something(self, title):
         assert lines_of("non-descriptive-title", f"# {title}\n") == []
 

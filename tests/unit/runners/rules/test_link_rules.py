@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from review.domain.markdown.links import LinkKind
 from review.runners.rules.page import RuleLink
 from review.vocabulary import Decision, Severity
 from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
@@ -53,6 +54,24 @@ class TestUnresolvedLinks:
             "[[Rate Limiter]]"
         ]
 
+    @pytest.mark.parametrize("flavour", ["github", "logseq"])
+    def test_only_remarks_on_what_may_be_no_link(self, flavour):
+        links = (RuleLink("Book", 1, None, external=False, kind=LinkKind.WIKILINK),)
+        review = review_of("unresolved-links", "See [[Book]].\n", links=links, flavour=flavour)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+    @pytest.mark.parametrize(
+        ("target", "severity"),
+        [("native/camera.md", Severity.INFO), ("b/c.md#d", Severity.WARN), ("e.md", Severity.WARN)],
+    )
+    def test_only_remarks_on_pages_of_a_folder_that_a_build_may_bring(self, target, severity):
+        given = {"flavour": "docusaurus", "repository": frozenset({"kb/notes", "kb/notes/b"})}
+        links = (RuleLink(target, 1, None, external=False),)
+        review = review_of("unresolved-links", "See it.\n", links=links, **given)
+
+        assert [found.severity for found in review.findings] == [severity]
+
     def test_survives_a_line_that_is_not_there(self):
         link = RuleLink("b.md", 99, None, external=False)
 
@@ -82,6 +101,8 @@ class TestBareUrls:
             "Clone https://spec.org/team/tool.git first.",
             "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
             "Readers of www.spec.org, and of www.gov.uk too.",
+            "It is so [@https://spec.org/items/7].",
+            "- Issue #: https://spec.org/7\n- Pull request #: https://spec.org/8",
         ],
     )
     def test_passes(self, text):
@@ -129,6 +150,7 @@ class TestVagueLinkText:
             "`[here](a.md)`",
             "![here](a.png)",
             "> [here](a.md)",
+            "By [Click](https://click.site.dev/8/) and [link](#link) objects.",
         ],
     )
     def test_passes(self, text):
@@ -157,6 +179,7 @@ class TestBrokenAnchors:
             ("%C3%BCber-uns", "## Über uns"),
             ("概要", "## 概要"),
             ("top", "text"),
+            ("comments", "text"),
             ("L12", "text"),
         ],
     )
@@ -232,6 +255,17 @@ class TestUndefinedReferences:
 
 
 class TestFlavours:
+    @pytest.mark.parametrize(
+        ("flavour", "text"),
+        [
+            ("hugo", '[x](https://spec.org/{{< param "v" >}}/a) [a][]\n\n[a]: {{< ref "b" >}}\n'),
+            ("jekyll", "[a][] [b][]\n\n[a]: {{ site.url }}/x/\n[b]: https://spec.org\n"),
+        ],
+    )
+    def test_addresses_that_a_site_fills_in_make_links(self, flavour, text):
+        assert lines_of("bare-urls", text, flavour=flavour) == []
+        assert lines_of("undefined-references", text, flavour=flavour) == []
+
     def test_of_pandoc_define_a_label_by_a_heading(self):
         text = "See [the rule][A Heading] and [gone][No Heading].\n\n## A heading\n"
 

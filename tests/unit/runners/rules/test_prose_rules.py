@@ -90,6 +90,9 @@ class TestPlaceholderText:
             pytest.param("[your first note](first.md)", id="link"),
             pytest.param("https://e.org/TODO:x", id="address"),
             pytest.param("todo el mundo", id="spanish"),
+            pytest.param("Go to C:\\Users\\<your-name>\\x.", id="slot-in-a-path"),
+            pytest.param("Call f(x) // TODO: check it", id="comment-of-code"),
+            pytest.param('It is "To Be Determined" (TBD) by them.', id="spelled-out"),
         ],
     )
     def test_passes(self, text):
@@ -118,6 +121,7 @@ class TestRelativeDates:
             "Pick a green build that recently ran.",
             "List the tickets solved last week",
             "Divide by last month's users.",
+            "This adds a button for the end of next week.",
             "See This Week in Startups.",
         ],
     )
@@ -140,6 +144,7 @@ class TestRelativeDates:
             pytest.param("> We recently moved.", id="quotation"),
             pytest.param("At last, weeks passed.", id="other-sense"),
             pytest.param("It is lost at the moment the process ends.", id="moment-of-something"),
+            pytest.param("---\npath: 2024/03/04/x\n---\nWe moved last month.", id="dated-address"),
         ],
     )
     def test_passes(self, text):
@@ -171,6 +176,11 @@ class TestPositionalReferences:
             pytest.param("Above 90 %, it slows; below it does not.", id="other-sense"),
             pytest.param("He arrived earlier than I.", id="earlier"),
             pytest.param("`see above`", id="code"),
+            pytest.param("It looks as shown below.\n\n![A plan](p.png)\n", id="picture-follows"),
+            pytest.param('<img src="p.png">\n\nIt is shown above.\n', id="html-picture-precedes"),
+            pytest.param("| a |\n| - |\n| b |\n\nCompare the above table.", id="table-precedes"),
+            pytest.param("It works as described below in “Order of calls”.", id="named"),
+            pytest.param("It ends as\npreviously announced.", id="as-previously"),
         ],
     )
     def test_passes(self, text):

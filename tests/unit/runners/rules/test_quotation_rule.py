@@ -6,6 +6,7 @@ import pytest
 
 from review.domain.markdown.links import extract_links
 from review.runners.rules.page import RuleLink
+from review.vocabulary import Severity
 from tests.unit.runners.rules.judged import review_of
 
 SOURCE = """---
@@ -108,6 +109,11 @@ class TestWords:
     )
     def test_do_not_stand_there(self, quote):
         assert len(judged(f"It says “{quote}” ([w](w.md)).").findings) == 1
+
+    def test_of_a_person_whom_the_link_names_are_only_remarked_on(self):
+        (found,) = judged("> Five quite different words here now\n>\n> -- [[w.md]]\n").findings
+
+        assert found.severity is Severity.INFO
 
     def test_from_nowhere_have_no_nearest_passage(self):
         (found,) = judged('"Five quite different words here now" ([w](w.md))').findings

@@ -39,6 +39,7 @@ class TestOverlongSentences:
             pytest.param("Is it " + "so? Was it " * 20 + "so?\n", id="questions"),
             pytest.param("It takes about 350 ms. " * 12 + "\n", id="units"),
             pytest.param("They live in the U.S. " * 12 + "\n", id="abbreviations-that-end"),
+            pytest.param("A Paper on the Names of Things\n" * 8, id="lines-of-their-own"),
             pytest.param("It ends.&nbsp;Then it goes on. " * 12 + "\n", id="entities"),
         ],
     )
@@ -76,6 +77,7 @@ class TestRepeatedWords:
             pytest.param("nous nous trompons", id="french"),
             pytest.param("der Hund, der der Katze folgt", id="german"),
             pytest.param("I get by by writing.", id="phrasal-verb"),
+            pytest.param("what we hope for for as long as we can", id="hope-for"),
         ],
     )
     def test_passes(self, text):
