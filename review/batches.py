@@ -1,4 +1,4 @@
-"""Sends the jobs of a sweep as batches: claimed first, then submitted, then recorded; collects them.
+"""Sends the jobs of a sweep as batches: claimed, submitted, recorded; collects the results.
 
 An open batch is one of running jobs; its submission may not have been recorded.
 """
