@@ -1,4 +1,4 @@
-"""Calls, replies, batches and failures that both kinds of model API have in common, and structured output."""
+"""Calls, replies, batches and failures of both kinds of model API, and structured output."""
 
 from __future__ import annotations
 
