@@ -1,10 +1,11 @@
 """Sweeps a base with a model API at a local server, many requests at once, and times what is ours.
 
-    python -m benchmarks.api [--notes 64] [--at-once 32] [--seconds 3]
+    python -m benchmarks.api [--notes 64] [--at-once 32] [--seconds 3] [--spread 0.5]
 
 The server is a process of its own: it sleeps, then answers structured reviews, and says with each answer
-how long it took. What a job takes beyond that is the overhead: of the call (a thread, the SDK, HTTP,
+how long it took. Models take different times; with `--spread 0` all answers come at once. What a job takes beyond that is the overhead: of the call (a thread, the SDK, HTTP,
 reading the answer), and of the whole job in a sweep (claim, prompt, call, ingest, files).
+`processor_wait` is how many times longer than alone a busy process takes on this machine meanwhile.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import re
 import resource
 import socketserver
@@ -21,26 +23,38 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 PARTITION, RUNNER = "bench-api", "local"
+_BUSY = """
+import time
+while True:
+    time.sleep(0.5)
+    began, used = time.perf_counter(), time.process_time()
+    while time.process_time() < used + 0.01:
+        pass
+    print((time.perf_counter() - began) / (time.process_time() - used), flush=True)
+"""
 _PAIR = re.compile(r"^[0-9a-f]{8}/(\d+): .+ :: .+$", re.MULTILINE)
 
 
 class _Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    seconds = 3.0
+    seconds, spread = 3.0, 0.5
 
     def log_request(self, *_args: object) -> None: ...
 
     def do_POST(self) -> None:
         began = time.perf_counter()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        time.sleep(self.seconds)
+        factor = random.uniform(1 - self.spread, 1 + self.spread)  # noqa: S311
+        time.sleep(self.seconds * factor)
         text = json.dumps({"reviews": [_review(int(n)) for n in _PAIR.findall(_prompt(body))]})
         took = time.perf_counter() - began
         message = {
@@ -69,9 +83,9 @@ def _review(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def serve(seconds: float) -> None:
+def serve(seconds: float, spread: float) -> None:
     """Answer until the process is ended; the port is printed."""
-    _Answering.seconds = seconds
+    _Answering.seconds, _Answering.spread = seconds, spread
     socketserver.TCPServer.request_queue_size = 256
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Answering)
     print(server.server_port, flush=True)
@@ -90,13 +104,15 @@ def measure(root: Path, *, port: str, notes: int, at_once: int) -> dict[str, flo
     from review.models import ReviewJob
 
     finished: list[float] = []
+    waits: list[float] = []
 
     def take(event: Any, _tally: Any) -> None:
         if event.name == "job-finished":
             finished.append(event.fields["run_seconds"])
 
     began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
-    done = _sweep(take, at_once)
+    with _other_process(waits):
+        done = _sweep(take, at_once)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF)
     told: list[Any] = list(ReviewJob.objects.values_list("telemetry", flat=True))
     if done.jobs["completed"] != len(told):
@@ -113,7 +129,20 @@ def measure(root: Path, *, port: str, notes: int, at_once: int) -> dict[str, flo
         "slot_overhead_ms": wall * at_once / len(told) * 1000 - server * 1000,
         "cpu_ms_a_job": cpu / len(told) * 1000,
         "jobs_per_second": len(told) / wall,
+        "processor_wait": statistics.fmean(waits),
     }
+
+
+@contextmanager
+def _other_process(waits: list[float]) -> Iterator[None]:
+    """Append what a process that is busy for 10 ms twice a second waits for its processor."""
+    command = [sys.executable, "-c", _BUSY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as busy:
+        try:
+            yield
+        finally:
+            busy.terminate()
+        waits += map(float, (busy.communicate()[0]).split())
 
 
 def _sweep(take: Any, at_once: int) -> Any:
@@ -148,12 +177,14 @@ def main() -> None:
     parser.add_argument("--notes", type=int, default=64, help="a job each by five lenses")
     parser.add_argument("--at-once", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each answer")
+    parser.add_argument("--spread", type=float, default=0.5, help="of these, as a share of them")
     parser.add_argument("--serve", action="store_true", help="be the server")
     options = parser.parse_args()
     if options.serve:
-        serve(options.seconds)
+        serve(options.seconds, options.spread)
         return
-    command = [sys.executable, "-m", "benchmarks.api", "--serve", "--seconds", str(options.seconds)]
+    command = [sys.executable, "-m", "benchmarks.api", "--serve"]
+    command += ["--seconds", str(options.seconds), "--spread", str(options.spread)]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,
         tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder,

@@ -18,7 +18,7 @@ from django.db import transaction
 from review.documents.base import Document, timestamp
 from review.errors import Conflict, InputRejected, ReviewError
 from review.ingest.parse import names_of
-from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
+from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import parent_is_alive
 from review.models import Provenance, ReviewJob
@@ -173,7 +173,7 @@ def _claim(jobs: Sequence[ReviewJob], worker: Worker) -> list[ReviewJob]:
     with transaction.atomic():
         for job in jobs:
             with suppress(JobNotClaimable):
-                claim(replace(request, job_id=job.pk), config=worker.config, now=now)
+                claim_job(job, request, config=worker.config, now=now)
                 mine.append(job.pk)
         claimed = ReviewJob.objects.filter(pk__in=mine)
         claimed.update(batch_until=now + _PROVIDER_HAS)

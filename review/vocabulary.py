@@ -151,6 +151,7 @@ class LookReason(TextChoices):
     FINDINGS_DISAGREE = "findings-disagree"
     QUOTES_NOT_FOUND = "quotes-not-found"
     NO_FINDINGS = "no-findings"
+    FLIPPED = "flipped"
 
 
 class Region(TextChoices):

@@ -22,8 +22,10 @@ from review.calibration.labels import (
     Standings,
     count_findings,
     is_person,
+    pick_passes,
     read_addressed,
     read_decisions,
+    read_missed,
 )
 from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
@@ -47,12 +49,14 @@ def read_calibration(
     gates: Sequence[str] = (),
     partitions: Collection[str] = (),
     with_agreement: bool = False,
+    passes: int = 0,
     config: Config,
 ) -> CalibrationJson:
     """Read the track record of gates, by gate text and partition, by lens and by partition.
 
     :param gates: gate ids, paths and bundles; none is all, as of `partitions`.
     :param with_agreement: read every review, for decisions, flips and agreement.
+    :param passes: name so many passes for a person to read.
     :raises UnknownGate, AmbiguousGate: a name does not resolve.
     """
     found = corpus.gates.resolve(gates) if gates else corpus.gates.gates
@@ -60,7 +64,12 @@ def read_calibration(
     decisions = read_decisions(keys) if with_agreement else None
     reading = _Reading(config, decisions, read_gate_results(corpus, found))
     reading.select(keys, partitions)
-    return reading.document({gate.path: gate.sha256 for gate in corpus.gates.gates})
+    document = reading.document({gate.path: gate.sha256 for gate in corpus.gates.gates})
+    if passes:
+        document.passes_to_read = pick_passes(
+            (gate.sha256 for gate in found), partitions, number=passes
+        )
+    return document
 
 
 class _Reading:
@@ -72,7 +81,8 @@ class _Reading:
         self._config, self._decisions = config, decisions
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
         labels, self._findings, self._addressed = Labels(), count_findings(), read_addressed()
-        cells = {*self._findings, *(self._decisions.counts if self._decisions else ())}
+        self._missed = read_missed()
+        cells = {*self._findings, *self._missed, *(decisions.counts if decisions else ())}
         self._standings = Standings(labels, cells, gates_folder=config.gates_folder)
         self._people = self._standings.people
         self._agents = labels.precision(lambda actor: not is_person(actor))
@@ -141,6 +151,7 @@ class _Reading:
             "people": _share(added(self._people)),
             "agents": _share(added(self._agents)),
             "addressed": _share(added(self._addressed)),
+            "missed": _share(added(self._missed)),
             "decisions": None,
             "flips": None,
         }
@@ -185,6 +196,7 @@ def _agreement(
         agreement=_rounded(table.share),
         positive_agreement=_rounded(table.positive),
         kappa=_rounded(table.kappa),
+        ac1=_rounded(table.ac1),
         mcnemar_p=round(table.mcnemar, _DIGITS),
         stricter=stricter if table.mcnemar < _SIGNIFICANT else None,
     )
@@ -192,7 +204,8 @@ def _agreement(
 
 def _share(found: Proportion) -> ShareJson:
     low, high = round(found.low, _DIGITS), round(found.high, _DIGITS)
-    return from_row(ShareJson, found, share=_rounded(found.value), low=low, high=high)
+    share, bound = _rounded(found.value), _rounded(found.bound)
+    return from_row(ShareJson, found, share=share, low=low, high=high, bound=bound)
 
 
 def _rounded(value: float | None) -> float | None:

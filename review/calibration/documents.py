@@ -9,13 +9,17 @@ CALIBRATION_SCHEMA = "review-calibration/1"
 
 
 class ShareJson(Document, kw_only=True):
-    """`k` of `n` with its 95 % interval; `share` is null where `n` is 0."""
+    """`k` of `n` with its 95 % interval; `share` is null where `n` is 0.
+
+    `bound` is the most (or least) that it can be where `k` is 0 (or `n`), one-sided; else null.
+    """
 
     k: int
     n: int
     share: float | None
     low: float
     high: float
+    bound: float | None
 
 
 class EstimateJson(Document, kw_only=True):
@@ -29,6 +33,7 @@ class EstimateJson(Document, kw_only=True):
 class TrackRecordJson(Document, kw_only=True):
     """The findings of a group of reviews; `people` and `agents`: the fixed ones of those settled.
 
+    `missed`: the passes that people read with `set_decision` and decided as warn or fail.
     `word` is that for the precision by people. `decisions` and `flips` are null where they were not
     asked for.
     """
@@ -38,6 +43,7 @@ class TrackRecordJson(Document, kw_only=True):
     people: ShareJson
     agents: ShareJson
     addressed: ShareJson
+    missed: ShareJson
     decisions: dict[str, int] | None
     flips: ShareJson | None
 
@@ -82,13 +88,17 @@ class AgreementJson(Document, kw_only=True):
     agreement: float | None
     positive_agreement: float | None
     kappa: float | None
+    ac1: float | None
     mcnemar_p: float
     stricter: str | None
 
 
 class CalibrationJson(Document, kw_only=True):
+    """`passes_to_read` are review pairs; null unless it was asked for."""
+
     schema: str = CALIBRATION_SCHEMA
     gates: list[GateRecordJson]
     lenses: list[GroupRecordJson]
     partitions: list[GroupRecordJson]
     agreement: list[AgreementJson] | None = None
+    passes_to_read: list[int] | None = None

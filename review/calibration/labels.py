@@ -9,11 +9,13 @@ from itertools import combinations, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, F, OuterRef, Q, Subquery
 
-from review.domain.paths import lens_of
+from review.domain.paths import gate_label, lens_of
 from review.domain.statistics import Agreement, Beta, Proportion, pooled_mean, shrunk
 from review.models import (
+    CurrentAcceptance,
+    DecisionEvent,
     Disposition,
     FileSnapshot,
     Finding,
@@ -24,10 +26,10 @@ from review.models import (
     ReviewPair,
     batched,
 )
-from review.selection.path_filters import gate_label
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     QUEUED_DECISIONS,
+    AcceptanceKind,
     Decision,
     DispositionState,
     NotAccepted,
@@ -99,7 +101,9 @@ class Labels:
         """
         same: dict[str, str] = {}
         rows = FindingState.objects.filter(
-            fingerprint__in=Disposition.objects.values("fingerprint")
+            # Of a pass a person said that it warns or fails, not the gate.
+            ~Q(finding=None, pair__decision=Decision.PASS),
+            fingerprint__in=Disposition.objects.values("fingerprint"),
         ).values_list("fingerprint", "finding__fingerprint", *_CELL)
         for name, reported, *cell in rows if wanted else ():
             if name in wanted:
@@ -156,6 +160,8 @@ class Standings:
 
 
 _AT_ONCE = 200
+# A multiplier and a modulus that scatter consecutive keys.
+_SCATTER, _WITHIN = 2_654_435_761, 2**32
 _Keys = frozenset[int]  # of texts of notes
 # A gate and its text, and the two partitions.
 AgreementKey = tuple[int, int, int, int]
@@ -264,3 +270,28 @@ def _is_changed(before: str, after: str, quote: str, line: int) -> bool:
     last = line + quote.strip().count("\n")
     kept = set(after.split("\n"))
     return any(text not in kept for text in lines[line - 1 : last])
+
+
+def read_missed() -> dict[Cell, Proportion]:
+    """Count, of the passes that people decided again, those that are to warn or fail."""
+    rows = DecisionEvent.objects.filter(actor__startswith=PEOPLE, pair__decision=Decision.PASS)
+    said = rows.order_by("pk").values_list("pair_id", "decision", *_CELL)
+    last = {pair: (Cell(*cell), word in QUEUED_DECISIONS) for pair, word, *cell in said}
+    found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
+    for cell, missed in last.values():
+        found[cell] += Proportion(int(missed), 1)
+    return found
+
+
+def pick_passes(texts: Iterable[str], partitions: Collection[str], *, number: int) -> list[int]:
+    """Pick accepted passes by these texts of gates that no person decided: as if at random."""
+    rows = CurrentAcceptance.objects.filter(
+        decision=Decision.PASS,
+        event__kind=AcceptanceKind.FULL_REVIEW,
+        event__reason="",
+        gate_snapshot__content_sha256__in=set(texts),
+    )
+    if partitions:
+        rows = rows.filter(model_partition__name__in=partitions)
+    pairs = rows.order_by(F("event__review_pair_id") * _SCATTER % _WITHIN)
+    return list(pairs.values_list("event__review_pair_id", flat=True)[:number])

@@ -13,6 +13,7 @@ from msgspec.structs import asdict, astuple
 
 from review.check.documents import CheckFindingJson, NotesCheckJson, Report
 from review.documents.base import encode, from_row, problem_json
+from review.domain.paths import gate_label
 from review.domain.printing import UNSAFE
 from review.domain.problems import Problem
 from review.findings.documents import QueueEntryJson
@@ -21,7 +22,6 @@ from review.knowledge_base import Corpus, NoteFacts, NoteList
 from review.models import CurrentAcceptance, KbPath, ModelPartition, NamedKeys
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
-from review.selection.path_filters import gate_label
 from review.settings.config import Config
 from review.vocabulary import (
     ACCEPTING_DECISIONS,

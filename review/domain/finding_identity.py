@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import NamedTuple, Protocol
 
 from review.domain.diffs.lines import follow_line, headings_at
@@ -164,10 +164,16 @@ class _Comparison:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._prose = normalise_prose(text)
-        self._specific = _specific(self._prose)
         self.words = cache(self._read_words)
         self._places = cache(self._follow)
+
+    @cached_property
+    def _prose(self) -> str:
+        return normalise_prose(self._text)
+
+    @cached_property
+    def _specific(self) -> frozenset[str]:
+        return _specific(self._prose)
 
     def score(self, new: KnownFinding, old: KnownFinding) -> float:
         """Return how similar two findings are; 0 if they are different ones.

@@ -99,6 +99,14 @@ def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
     return gate_id
 
 
+def gate_label(gate_path: str, gates_folder: str) -> str:
+    """The gate's id; its path where the gates folder was another one at that time."""
+    try:
+        return gate_id_of(gate_path, gates_folder=gates_folder)
+    except BadPath:
+        return gate_path
+
+
 def gate_path_of(gate_id: str, *, gates_folder: str) -> str:
     """Return the path of the gate's file; the inverse of `gate_id_of`.
 

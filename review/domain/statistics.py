@@ -6,6 +6,7 @@ from dataclasses import astuple, dataclass
 from math import comb, sqrt
 
 _Z = 1.96  # of a 95 % interval
+_UNLIKELY = 0.05  # of a one-sided bound
 _FEW = 8
 _NOISY_BELOW = 0.5
 _TRUSTED_FROM = 0.7
@@ -31,6 +32,14 @@ class Proportion:
     @property
     def high(self) -> float:
         return min(1.0, self._bound(1))
+
+    @property
+    def bound(self) -> float | None:
+        """The one-sided 95 % bound if none or all were so: exact, near 3/n (Hanley 1983)."""
+        if not self.n or 0 < self.k < self.n:
+            return None
+        least: float = _UNLIKELY ** (1 / self.n)
+        return least if self.k else 1 - least
 
     @property
     def word(self) -> str:
@@ -117,6 +126,15 @@ class Agreement:
         expected = (one * other + (self.n - one) * (self.n - other)) / self.n**2
         observed = (self.both + self.neither) / self.n
         return (observed - expected) / (1 - expected) if expected < 1 else None
+
+    @property
+    def ac1(self) -> float | None:
+        """Agreement beyond chance that rare flags do not lower (Gwet 2008)."""
+        if not self.n:
+            return None
+        flags = (2 * self.both + self.first + self.second) / (2 * self.n)
+        expected = 2 * flags * (1 - flags)
+        return ((self.both + self.neither) / self.n - expected) / (1 - expected)
 
     @property
     def mcnemar(self) -> float:

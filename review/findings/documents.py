@@ -96,8 +96,7 @@ class FindingPageJson(Document, kw_only=True):
 
 
 class LookJson(Document, kw_only=True):
-    """A review that wants a person's eye; `why` is `decision-unknown`, `decision-error` or
-    `findings-disagree`."""
+    """A review that wants a person's eye; `why` is a `LookReason`."""
 
     note_path: str
     gate_path: str

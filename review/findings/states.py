@@ -11,6 +11,7 @@ from typing import NamedTuple
 from review.documents.base import from_row
 from review.domain.disposition import finding_state, own_finding_text
 from review.domain.finding_identity import own_fingerprints
+from review.domain.paths import gate_label
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import (
@@ -23,7 +24,6 @@ from review.models import (
     latest_decided,
 )
 from review.protocol.quote_location import follow_quote, quote_lines
-from review.selection.path_filters import gate_label
 from review.vocabulary import AcceptanceKind, DispositionState
 
 _NEAR_AMONG = 200_000

@@ -65,23 +65,39 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
     :raises PartitionMismatch: the named model makes another partition than the job's.
     """
     check_flags(request.provenance, effort_unknown=request.effort_unknown, config=config)
-    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED)
+    validated: Validated
     if request.job_id is not None:
-        queued = queued.filter(pk=request.job_id)
+        validated = claim_job(require_job(request.job_id), request, config=config, now=now)
+        claimed = [request.job_id]
     else:
-        queued = queued.filter(purpose=request.purpose)
-    if request.model_partition is not None:
-        queued = queued.of_partition(canonical_partition(request.model_partition, config=config))
-    fitting = _fitting_partitions(queued, request, config)
-    claimed: list[int] = []
-    if fitting:
+        queued = ReviewJob.objects.filter(status=JobStatus.QUEUED, purpose=request.purpose)
+        if request.model_partition is not None:
+            partition = canonical_partition(request.model_partition, config=config)
+            queued = queued.of_partition(partition)
+        fitting = _fitting_partitions(queued, request, config)
+        validated = next(iter(fitting.values()), "none")
         oldest = queued.filter(model_partition__name__in=fitting).order_by("pk")
-        claimed = _claim(oldest.values_list("pk", flat=True), request, now=now)
-    if request.job_id is not None and not claimed:
-        raise _not_claimable(require_job(request.job_id), request)
+        job_ids = oldest.values_list("pk", flat=True)
+        claimed = _claim(job_ids, request, now=now) if fitting else []
     jobs = show_jobs(claimed, gates_folder=config.gates_folder)
-    validated = next(iter(fitting.values()), "none")
     return ClaimedJson(claimed=bool(jobs), validated=validated, jobs=jobs)
+
+
+def claim_job(job: ReviewJob, request: ClaimRequest, *, config: Config, now: datetime) -> Validated:
+    """Claim a job, loaded with its names; return how far its model was compared.
+
+    :raises JobNotClaimable, PartitionMismatch: as `claim` does.
+    """
+    if job.status == JobStatus.QUEUED:
+        validated = validate_provenance(
+            job.model_partition.name,
+            request.provenance,
+            effort_unknown=request.effort_unknown,
+            config=config,
+        )
+        if _claim([job.pk], request, now=now):
+            return validated
+    raise _not_claimable(require_job(job.pk), request)
 
 
 def _fitting_partitions(

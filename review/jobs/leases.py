@@ -133,14 +133,14 @@ def is_running(job_id: int) -> bool:
     return ReviewJob.objects.filter(pk=job_id, status=JobStatus.RUNNING).exists()
 
 
-def require_lease(job_id: int, lease: Lease) -> None:
-    """Refuse a result whose claim does not hold the job any more.
+def require_lease(job_id: int, lease: Lease) -> bool:
+    """Refuse a result whose claim does not hold the job any more; True: the claim completed it.
 
     :raises LeaseLost: says who has the job, or that it is closed.
     """
     job = ReviewJob.objects.get(pk=job_id)
-    if job.claim_token == lease.token and job.status == JobStatus.RUNNING:
-        return
+    if job.claim_token == lease.token and job.status in (JobStatus.RUNNING, JobStatus.COMPLETED):
+        return job.status == JobStatus.COMPLETED
     now = job.status if job.claim_token == lease.token else f"taken over by {job.claimed_by}"
     raise LeaseLost(
         f"the lease of job {job_id} ran out: it is {now}; this result comes too late",

@@ -13,8 +13,9 @@ import msgspec
 from django.db import connections
 
 from review import settings
-from review.documents.paging import cursor_of
+from review.documents.base import cursor_of
 from review.knowledge_base import Corpus
+from review.management.kit.arguments import ACTOR
 from review.mcp.tools import Call
 
 # 8,000 tokens; JSON has some three bytes each. Clients warn at 10,000 tokens and cut at 25,000.
@@ -27,9 +28,6 @@ _TOOL_OF = {
     "ack_trivial_changes": "ack_trivial",
     "warn_selector": "findings",
 }
-_TAKE_AN_ACTOR = (
-    "next_review_job", "ingest_bundle_output", "dispose_finding", "ack_trivial_changes"
-)  # fmt: skip
 
 
 def answer(calls: Sequence[Call], *, actor: str, after: str = "") -> tuple[dict[str, Any], bool]:
@@ -61,7 +59,7 @@ def _run(call: Call, *, actor: str, after: str) -> tuple[dict[str, Any], bool]:
     module = import_module(f"review.management.commands.{call.command}")
     out, err = io.StringIO(), io.StringIO()
     command = module.Command(stdout=out, stderr=err)
-    if call.command in _TAKE_AN_ACTOR and not settings.current().actor:
+    if ACTOR.items() <= command.arguments.items() and not settings.current().actor:
         call = replace(call, words=(*call.words, f"--actor={actor}"))
     try:
         command.answer(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
+from itertools import starmap
 from typing import Any, TypeVar
 
 import msgspec
@@ -65,7 +66,7 @@ class McpServer:
             version=version("commonplace-review"),
             instructions=_INSTRUCTIONS,
             cache_hints={"tools/list": hint, "prompts/list": hint},
-            on_list_tools=_always(types.ListToolsResult(tools=list(map(_tool, TOOLS.values())))),
+            on_list_tools=_always(types.ListToolsResult(tools=list(starmap(_tool, TOOLS.items())))),
             on_call_tool=self._call_tool,
             on_list_prompts=_always(types.ListPromptsResult(prompts=prompts)),
             on_get_prompt=self._get_prompt,
@@ -152,9 +153,9 @@ def run(load: Callable[[], None]) -> None:
     asyncio.run(McpServer(load).run())
 
 
-def _tool(kind: type[Tool]) -> types.Tool:
+def _tool(name: str, kind: type[Tool]) -> types.Tool:
     return types.Tool(
-        name=kind.name,
+        name=name,
         description=" ".join((kind.__doc__ or "").split()),
         input_schema=input_schema(kind),
         output_schema=_OUTPUT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -43,7 +44,6 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
     :cvar repeatable: calling it twice does what calling it once does.
     """
 
-    name: ClassVar[str]
     command: ClassVar[str]
     words: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[bool] = True
@@ -74,7 +74,6 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
 class Status(Tool):
     """Start here: counts, partitions and next_steps: what to do, each with its command and tool."""
 
-    name: ClassVar[str] = "status"
     command: ClassVar[str] = "review_status"
     words: ClassVar[tuple[str, ...]] = ("--summary",)
     model: _Model = ""
@@ -83,7 +82,6 @@ class Status(Tool):
 class Stale(Tool):
     """List pairs of note and gate that want a review, with the reasons; no gates is every gate."""
 
-    name: ClassVar[str] = "stale"
     command: ClassVar[str] = "review_target_selector"
     words: ClassVar[tuple[str, ...]] = ("--no-diff",)
     model: _Model
@@ -106,7 +104,6 @@ class TakeJobs(Tool):
     stale pairs of the scope that were not taken.
     """
 
-    name: ClassVar[str] = "take_jobs"
     command: ClassVar[str] = "next_review_job"
     reads: ClassVar[bool] = False
     repeatable: ClassVar[bool] = False
@@ -143,7 +140,6 @@ class SubmitReview(Tool):
     The decision is as grave as the gravest finding; error means that you could not judge.
     """
 
-    name: ClassVar[str] = "submit_review"
     reads: ClassVar[bool] = False
     jobs: Annotated[list[JobReviews], Meta(min_length=1, max_length=50)]
 
@@ -161,7 +157,6 @@ class SubmitReview(Tool):
 class Findings(Tool):
     """List findings of current reviews that want an edit, by note and gate."""
 
-    name: ClassVar[str] = "findings"
     command: ClassVar[str] = "warn_selector"
     gates: _Gates = []
     notes: _Notes = []
@@ -178,7 +173,6 @@ class Findings(Tool):
 class FixPrompt(Tool):
     """Get all that is open about one note as one prompt: edit the note, then call dispose."""
 
-    name: ClassVar[str] = "fix_prompt"
     note: _Name
     after: _After = ""
 
@@ -195,7 +189,6 @@ class Disposal(msgspec.Struct, forbid_unknown_fields=True):
 class Dispose(Tool):
     """Record what became of findings: fixed, rejected (with a reason), deferred, or open again."""
 
-    name: ClassVar[str] = "dispose"
     reads: ClassVar[bool] = False
     findings: Annotated[list[Disposal], Meta(min_length=1, max_length=200)]
 
@@ -210,7 +203,6 @@ class Dispose(Tool):
 class AckTrivial(Tool):
     """Accept, free of charge, notes that changed in nothing that their gates watch."""
 
-    name: ClassVar[str] = "ack_trivial"
     command: ClassVar[str] = "ack_trivial_changes"
     reads: ClassVar[bool] = False
     model: _Model
@@ -220,10 +212,9 @@ class AckTrivial(Tool):
         return self._call(all_gates=True)
 
 
-class CheckText(Tool):
+class Check(Tool):
     """Judge a note by the rule gates, free of charge: as saved, or `text` that is not saved yet."""
 
-    name: ClassVar[str] = "check"
     command: ClassVar[str] = "review_check"
     words: ClassVar[tuple[str, ...]] = ("--rules-only",)
     note: Annotated[_Name, Meta(description="path from the root; with text it need not exist")]
@@ -235,9 +226,12 @@ class CheckText(Tool):
 
 
 _ALL = (
-    Status, Stale, TakeJobs, SubmitReview, Findings, FixPrompt, Dispose, AckTrivial, CheckText
+    Status, Stale, TakeJobs, SubmitReview, Findings, FixPrompt, Dispose, AckTrivial, Check
 )  # fmt: skip
-TOOLS: Mapping[str, type[Tool]] = {kind.name: kind for kind in _ALL}
+# Named as their classes, in lower case with underscores.
+TOOLS: Mapping[str, type[Tool]] = {
+    re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in _ALL
+}
 
 
 def input_schema(kind: type[Tool]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from review.documents.base import from_row, problem_json, timestamp
 from review.domain.applicability import applies
-from review.domain.paths import lens_of, normalise_path
+from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.regions import regions_of
 from review.domain.staleness import Digests, staleness_reasons
@@ -33,7 +33,6 @@ from review.overview.documents import (
 )
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
 from review.selection.freshness import ChangeReader
-from review.selection.path_filters import gate_label
 from review.settings.config import Config
 from review.vocabulary import (
     OPEN_JOB_STATUSES,

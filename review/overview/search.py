@@ -22,20 +22,25 @@ from django.db.models import QuerySet
 
 from review.domain.excerpts import Part, excerpt
 from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.paths import gate_label
 from review.errors import TryAgain
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
 from review.overview.documents import JumpJson
 from review.private_files import FILE_MODE, make_private
-from review.selection.path_filters import gate_label
 from review.settings.config import Config
 from review.vocabulary import OPEN_JOB_STATUSES, PairStatus
 
 _VERSION = "5"
-KINDS = ("note", "finding", "review")
 _WAIT = 2.0  # seconds for another process that is adding
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _COLUMNS = "name UNINDEXED, digest UNINDEXED, title, body, tokenize='unicode61 remove_diacritics 2'"
+
+
+class SearchKind(StrEnum):
+    NOTE = "note"
+    FINDING = "finding"
+    REVIEW = "review"
 
 
 class SearchBusy(TryAgain):
@@ -43,7 +48,7 @@ class SearchBusy(TryAgain):
 
 
 class Entry(NamedTuple):
-    """A text of one of the `KINDS`; `digest` identifies the version that is indexed."""
+    """A text of a `SearchKind`; `digest` identifies the version that is indexed."""
 
     kind: str
     name: str
@@ -83,7 +88,7 @@ class WordIndex:
         with self._writing():
             # Another process may have created it while this one waited.
             if self._number("PRAGMA application_id") != identity:
-                for kind in KINDS:
+                for kind in SearchKind:
                     self._connection.execute(f"DROP TABLE IF EXISTS {kind}_words")
                     self._connection.execute(
                         f"CREATE VIRTUAL TABLE {kind}_words USING fts5 ({_COLUMNS})"
@@ -154,12 +159,6 @@ _KEY = re.compile("[0-9]{1,18}")
 _FINGERPRINT = re.compile("[0-9a-f]{6,16}")
 _EVENTS_AT_ONCE = 100
 _NOTES_AT_ONCE = 100
-
-
-class SearchKind(StrEnum):
-    NOTE = "note"
-    FINDING = "finding"
-    REVIEW = "review"
 
 
 @dataclass(frozen=True)

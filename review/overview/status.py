@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -11,6 +12,7 @@ from django.db.models import Count
 
 from review.documents.base import no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
+from review.findings.documents import LookJson
 from review.jobs.leases import abandoned_jobs
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, NoteList
@@ -21,8 +23,8 @@ from review.overview.documents import (
     PartitionStatusJson,
     SkipJson,
     StatusJson,
+    StepJson,
 )
-from review.overview.next_steps import judged_by_models, next_steps
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
@@ -85,29 +87,13 @@ def read_status(
         *unknown_partitions([model_partition], config=config),
         *corpus.unknown_muted(),
     ]
-    # A rule that could not judge a text would say so again.
-    stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
-        look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
-        for look in looks
-    )
-    pairs, trivial = states.count_model_pairs(), dict(_trivial_changes(corpus, status))
-    status.next_steps = next_steps(
-        status, stale_rules=stale_rules, model_pairs=pairs, trivial=trivial, model=model_partition
-    )
+    steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
+    status.next_steps = [
+        StepJson(what=what, count=count, command=f"commonplace {command}")
+        for what, count, command in steps
+        if count > 0
+    ][:MOST]
     return status
-
-
-def _trivial_changes(corpus: Corpus, status: StatusJson) -> Iterator[tuple[str, int]]:
-    """Yield partitions with the number of their pairs that `ack_trivial_changes` would take."""
-    for partition in judged_by_models(status):
-        if any(gate.note_changed for gate in partition.gates):
-            changed = SelectionRequest(
-                all_gates=True,
-                model_partition=partition.model_partition,
-                reasons=(Staleness.NOTE_CHANGED,),
-            )
-            targets = select_targets(corpus, changed).targets()
-            yield partition.model_partition, sum(map(is_trivial, targets))
 
 
 def _skips(states: PairStates) -> Iterator[SkipJson]:
@@ -221,3 +207,77 @@ def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
         in_flight=in_flight.count(),
         gates=gates,
     )
+
+
+MOST = 15
+_Step = tuple[str, int, str]  # what to do, the number of things, and the command
+_TAKE = "next_review_job {} --model {} --runner RUNNER"
+_ALL = "--all-gates --skip-rules"
+_NAMED_GATES = 6
+_LOOK = "warn_selector --needs-a-look --limit 5"
+_SWEEP = "review_sweep --all-gates --runner rules --model rules -q"
+
+
+def _next_steps(
+    status: StatusJson,
+    corpus: Corpus,
+    states: PairStates,
+    looks: Sequence[LookJson],
+    *,
+    is_whole: bool,
+) -> Iterator[_Step]:
+    """Yield the steps in the order in which they are best taken.
+
+    :param is_whole: all partitions are looked at.
+    """
+    # A rule that could not judge a text would say so again.
+    stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
+        look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
+        for look in looks
+    )
+    model_pairs = states.count_model_pairs()  # fresh or not
+    given_up, jobs = len(status.abandoned_jobs), status.jobs
+    yield "jobs that were given up", given_up, "recover_review_jobs"
+    yield "running jobs", jobs[JobStatus.RUNNING] - given_up, "ingest_bundle_output --ready"
+    yield "queued jobs", jobs[JobStatus.QUEUED], "next_review_job --runner RUNNER"
+    for item in status.renames[:3]:
+        yield f"probably renamed: {item.old_path}", 1, item.command.partition(" ")[2]
+    yield "pairs that rules judge for free", stale_rules * is_whole, _SWEEP
+    judged = [item for item in status.partitions if item.model_partition != RULES_PARTITION]
+    for partition in judged[:3]:
+        yield from _stale_steps(partition, corpus, model_pairs)
+    if is_whole and not judged and status.gates and status.notes:
+        yield "pairs that no model has reviewed", model_pairs, _TAKE.format(_ALL, "MODEL")
+    yield "reviews with open findings", sum(status.queue.values()), "warn_selector --limit 5"
+    yield "reviews that a person must read", status.needs_a_look, _LOOK
+    yield "reviewed files that are gone", len(status.orphans), "review_status --summary"
+    yield "problems with files", len(status.problems), "review_doctor"
+
+
+def step_lines(status: StatusJson) -> Iterator[str]:
+    """One line a step; first why there can be none, where notes or gates are missing."""
+    steps = status.next_steps
+    if not (status.notes and status.gates):
+        yield from status.notices
+    yield from (f"{step.what}, {step.count}: {step.command}" for step in steps)
+    if status.notes and status.gates and not steps:
+        yield "nothing to do: every pair is fresh, the queue is empty, no job is open"
+
+
+def _stale_steps(
+    partition: PartitionStatusJson, corpus: Corpus, model_pairs: int
+) -> Iterator[_Step]:
+    """Yield the steps for what is stale; each count is that of its command's scope."""
+    name, model = partition.model_partition, shlex.quote(partition.model_partition)
+    if any(gate.note_changed for gate in partition.gates):
+        changed = SelectionRequest(
+            all_gates=True, model_partition=name, reasons=(Staleness.NOTE_CHANGED,)
+        )
+        trivial = sum(map(is_trivial, select_targets(corpus, changed).targets()))
+        what = f"changed for {model}, in nothing that the gates watch"
+        yield what, trivial, f"ack_trivial_changes --model {model} --all-gates"
+    gates = [gate.gate_id for gate in partition.gates if gate.fresh < gate.applicable]
+    stale, names = partition.applicable - partition.fresh, " ".join(gates)
+    if len(gates) > _NAMED_GATES:
+        stale, names = model_pairs - partition.fresh, _ALL
+    yield f"stale for {model}", stale, _TAKE.format(names, model)

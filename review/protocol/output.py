@@ -88,6 +88,13 @@ def decode_output(data: bytes) -> str:
     return strip_escapes(text).replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
+def behind_reasoning(line: str) -> str:
+    """Return what follows the tags of reasoning that a line begins with."""
+    while tag := _REASONING.match(line) or _REASONING_END.match(line):
+        line = line[tag.end() :]
+    return line
+
+
 def strip_escapes(text: str) -> str:
     """Remove terminal escapes: colours, cursor moves, window titles."""
     return _ESCAPES.sub("", text) if "\x1b" in text else text

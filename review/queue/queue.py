@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
-from review.domain.paths import lens_of
+from review.domain.paths import gate_label, lens_of
 from review.knowledge_base import GateCatalog
 from review.knowledge_base.opening import open_corpus
 from review.models import FindingState, ModelPartition, NamedKeys
 from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states, values_below
 from review.queue.sorting import QueueSort, Ranking, make_ranking
 from review.selection.orphans import carried_away
-from review.selection.path_filters import digests_of, gate_label
+from review.selection.path_filters import digests_of
 from review.settings.config import Config
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
 

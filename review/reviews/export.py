@@ -14,12 +14,11 @@ from typing import Any
 from django.db.models import F, Value
 
 from review.documents.base import timestamp
-from review.domain.paths import sha256_hex
+from review.domain.paths import gate_label, sha256_hex
 from review.domain.printing import safe_cell
 from review.job_files import write_whole
 from review.models import CurrentAcceptance, KbPath, ModelPartition, batched
 from review.reviews.documents import ExportedJson
-from review.selection.path_filters import gate_label
 
 _MAX_NAME_BYTES = 200
 _HASH_LENGTH = 8

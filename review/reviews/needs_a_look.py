@@ -27,6 +27,8 @@ from review.reviews.texts import rationales
 from review.selection.path_filters import below, digests_of, within
 from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
+_BY_FINDINGS = (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND, LookReason.FLIPPED)
+
 
 @dataclass(frozen=True)
 class LookRequest:
@@ -112,6 +114,8 @@ def _reasons(request: LookRequest) -> dict[int, LookReason]:
             unfit[pair_id] = LookReason.FINDINGS_DISAGREE
         elif quotes and not lines:
             unplaced.append(pair_id)
+    flipped = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_passed_since())), request)
+    found |= dict.fromkeys(flipped.values_list("pk", flat=True), LookReason.FLIPPED)
     return found | unfit | dict.fromkeys(_without_quotes(unplaced), LookReason.QUOTES_NOT_FOUND)
 
 
@@ -142,6 +146,21 @@ def _accepted_passes() -> Iterator[int]:
     yield from set(accepted.values_list("review_pair_id", flat=True))
 
 
+def _passed_since() -> QuerySet[Finding, int]:
+    """Return the pairs that flagged texts which a later review, which counts, passes."""
+    key = ("note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
+    passed = CurrentAcceptance.objects.filter(
+        **{name: OuterRef(f"pair__{name}") for name in key},
+        model_partition_id=OuterRef("pair__job__model_partition_id"),
+        decision=Decision.PASS,
+        event__reason="",
+        event__review_pair_id__gt=OuterRef("pair_id"),
+    )
+    flagged = Finding.objects.filter(pair__decision__in=(Decision.WARN, Decision.FAIL))
+    found = flagged.exclude(pair__not_accepted=NotAccepted.TRIAL).filter(Exists(passed))
+    return found.values_list("pair_id", flat=True).distinct()
+
+
 def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:
     """Return the pairs of the scope that no person decided."""
     pairs = pairs.exclude(Exists(DecisionEvent.objects.filter(pair_id=OuterRef("pk"))))
@@ -157,7 +176,7 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
 
 
 def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFindingJson]) -> bool:
-    if reason not in (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND):
+    if reason not in _BY_FINDINGS:
         return False
     grave_only = pair.decision == Decision.PASS
     return not any(

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from review.documents.base import from_row, timestamp
-from review.domain.paths import did_you_mean, gate_path_of, lens_of, near_matches, path_below
+from review.domain.paths import (
+    did_you_mean,
+    gate_label,
+    gate_path_of,
+    lens_of,
+    near_matches,
+    path_below,
+)
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
@@ -29,7 +36,6 @@ from review.reviews.documents import (
     RenderedJson,
     ReviewJson,
 )
-from review.selection.path_filters import gate_label
 from review.settings.config import Config
 from review.vocabulary import PairStatus, ProblemCode
 

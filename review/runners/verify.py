@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from review.protocol.output import behind_reasoning
 from review.protocol.output_diagnosis import near_sentinels
 from review.protocol.sentinels import read_sentinel
 from review.runners.cli.output import (
@@ -55,7 +56,7 @@ def holds_review(text: bytes | None) -> bool:
     if text is None or _SENTINEL_WORDS not in text.upper():
         return False
     lines = (line for line in without_escapes(text).split(b"\n") if _SENTINEL_WORDS in line.upper())
-    found = (read_sentinel(_decoded(line)) for line in lines)
+    found = (read_sentinel(behind_reasoning(_decoded(line))) for line in lines)
     return any(sentinel is not None and sentinel.opens for sentinel in found)
 
 

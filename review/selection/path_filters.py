@@ -7,7 +7,7 @@ from os.path import commonpath
 
 from django.db.models import Q
 
-from review.domain.paths import BadPath, gate_id_of, path_below
+from review.domain.paths import path_below
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
 from review.models import KbPath
 from review.vocabulary import ProblemCode
@@ -75,11 +75,3 @@ def digests_of(corpus: Corpus, listed: NoteList, paths: Iterable[str]) -> dict[s
             if refused.problem.code is not ProblemCode.VANISHED:
                 digests[path] = ""
     return digests
-
-
-def gate_label(gate_path: str, gates_folder: str) -> str:
-    """The gate's id; its path where the gates folder was another one at that time."""
-    try:
-        return gate_id_of(gate_path, gates_folder=gates_folder)
-    except BadPath:
-        return gate_path

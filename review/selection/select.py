@@ -12,8 +12,7 @@ from typing import Any
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
-from review.documents.base import problem_json, timestamp
-from review.documents.paging import cursor_of, key_of
+from review.documents.base import cursor_of, key_of, problem_json, timestamp
 from review.domain.diffs.words import changed_words, unified_diff, word_diff
 from review.domain.problems import Problem
 from review.errors import UsageRefused

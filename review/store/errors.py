@@ -217,6 +217,8 @@ def _unconnected_state(cause: BaseException) -> str:
 
 T = TypeVar("T")
 
+# Threads share a processor, and on SQLite would poll for the lock of its writer.
+_ONE_AT_A_TIME = threading.RLock()
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 
@@ -231,7 +233,7 @@ def retry_while_busy(step: Callable[[], T], *, stop: threading.Event) -> T:
     pauses = iter(_PAUSES)
     while True:
         try:
-            with translate_db_errors():
+            with _ONE_AT_A_TIME, translate_db_errors():
                 return step()
         except TryAgain:
             if not connection.in_atomic_block:

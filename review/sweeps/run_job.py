@@ -16,7 +16,7 @@ from review.domain.processes import Parent
 from review.ingest.load import JobMoved
 from review.ingest.parse import read_output
 from review.jobs.board import require_job
-from review.jobs.claim import ClaimRequest, JobNotClaimable, claim
+from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import give_up_lease, may_take_over, new_lease, require_lease, take_over
 from review.jobs.output_states import run_folders
@@ -265,10 +265,8 @@ def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
         raise JobNotClaimable(f"job {job.pk} is {job.status}, not queued")
     execution = worker.prepare(job)
     if not is_orphan:
-        request = ClaimRequest(
-            worker.actor, worker.provenance, job_id=job_id, parent=worker.parent, lease=lease
-        )
-        claim(request, config=worker.config, now=worker.clock())
+        request = ClaimRequest(worker.actor, worker.provenance, parent=worker.parent, lease=lease)
+        claim_job(job, request, config=worker.config, now=worker.clock())
         job.status = JobStatus.RUNNING
         return TakenJob(job, execution, lease)
     lost = take_over(job, actor=worker.actor, parent=worker.parent, lease=lease, now=worker.clock())
@@ -342,9 +340,8 @@ def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[
 
 def _close(taken: TakenJob, outcomes: Sequence[RunnerOutcome], worker: Worker) -> IngestedJobJson:
     job, lease = taken.job, taken.lease
-    if ReviewJob.objects.held_by(lease).filter(pk=job.pk, status=JobStatus.COMPLETED):
+    if require_lease(job.pk, lease):
         return closed_job(job.pk, config=worker.config)  # by a try whose answer was lost
-    require_lease(job.pk, lease)
     # Runs before the last one have left no whole review, or there would be no other run.
     return close_job(
         job,

@@ -6,10 +6,15 @@ from review.documents.base import Document, ProblemJson
 
 
 class PortionJson(Document, kw_only=True):
-    """`count` of the `of` runs, or cases, that could be so."""
+    """`count` of the `of` runs, or cases, that could be so.
+
+    `bound` is null unless `count` is 0 or `of`: the most, or the least, that the share can be with
+    95 % confidence, by the number of cases.
+    """
 
     count: int
     of: int
+    bound: float | None
 
 
 class CaseResultJson(Document, kw_only=True):
@@ -56,13 +61,17 @@ class GateResultJson(Document, kw_only=True):
 
 
 class GateTestJson(Document, kw_only=True):
-    """The answer of `review_gate_test`; `failed_job_ids` are of jobs that it ran."""
+    """The answer of `review_gate_test`; `failed_job_ids` are of jobs that it ran.
+
+    `planned` are the cases of each job that a dry run did not make; null for others.
+    """
 
     schema: str = "review-gate-test/1"
     gates: list[GateResultJson]
     open_job_ids: list[int] = []
     failed_job_ids: list[int] = []
     stopped_because: str | None = None
+    planned: list[list[str]] | None = None
 
 
 class GateSeedJson(Document, kw_only=True):

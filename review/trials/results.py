@@ -9,9 +9,10 @@ from datetime import datetime
 from itertools import chain
 
 from review.documents.base import from_row, problem_json
-from review.domain.grouping import group_targets
+from review.domain.grouping import Group, group_targets
 from review.domain.problems import Problem
 from review.domain.staleness import body_ratio
+from review.domain.statistics import Proportion
 from review.errors import InputRejected
 from review.jobs.create import JobFactory
 from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText
@@ -33,6 +34,7 @@ from review.vocabulary import (
 )
 
 _JOBS_PER_TRANSACTION = 50
+_DIGITS = 4
 MEASURED, QUEUED, STALE, NOT_MEASURED = "measured", "queued", "stale", "not-measured"
 
 
@@ -143,8 +145,8 @@ def _gate_json(
     ]
 
     def flagged(expect: Expectation) -> PortionJson:
-        runs = [flag for expected, of_case in flags if expected == expect for flag in of_case]
-        return PortionJson(count=sum(runs), of=len(runs))
+        tried = [of_case for expected, of_case in flags if expected == expect and of_case]
+        return _portion(list(chain.from_iterable(tried)), cases=len(tried))
 
     again = [of_case for _expect, of_case in flags if len(of_case) > 1]
     return GateResultJson(
@@ -155,11 +157,18 @@ def _gate_json(
         prompt_version=None if partition == RULES_PARTITION else VERSION,
         hits=flagged(Expectation.FLAG),
         false_alarms=flagged(Expectation.PASS),
-        flips=PortionJson(count=sum(len(set(of_case)) > 1 for of_case in again), of=len(again)),
+        flips=_portion([len(set(of_case)) > 1 for of_case in again], cases=len(again)),
         missed=sum(case.missed for case in counted),
         cases=cases,
         problems=[problem_json(problem) for problem in problems],
     )
+
+
+def _portion(found: Sequence[bool], *, cases: int) -> PortionJson:
+    """Count the runs that are so; those of one case say no more than one about other texts."""
+    bound = Proportion(cases if all(found) else 0, cases).bound if len({*found}) == 1 else None
+    told = None if bound is None else round(bound, _DIGITS)
+    return PortionJson(count=sum(found), of=len(found), bound=told)
 
 
 def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decision:
@@ -192,6 +201,29 @@ def create_trials(
     )
     results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
     job_ids = {job for gate in results for case in gate.cases for job in case.open_job_ids}
+    for some in batched(_wanting(request, results, corpus), _JOBS_PER_TRANSACTION):
+        made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
+        job_ids.update(made)
+    return sorted(job_ids)
+
+
+def plan_trials(
+    request: TrialRequest, results: Sequence[GateResultJson], corpus: Corpus
+) -> list[list[str]]:
+    """Return the paths of the cases of each job that `create_trials` would make."""
+    paths = {
+        (gate.gate_path, case.note_path): case.case_path for gate in results for case in gate.cases
+    }
+    return [
+        [paths[pair.gate_path, pair.note_path] for pair in group.items]
+        for group in _wanting(request, results, corpus)
+    ]
+
+
+def _wanting(
+    request: TrialRequest, results: Iterable[GateResultJson], corpus: Corpus
+) -> Iterable[Group[DraftPair]]:
+    """Group the runs that neither were done nor wait in a job."""
     gates = {gate.path: gate for gate in request.gates}
     rounds: list[list[DraftPair]] = [[] for _ in range(request.repeat)]
     for result in results:
@@ -200,14 +232,10 @@ def create_trials(
             pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate)
             for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
                 rounds[number].append(pair)
-    groups = chain.from_iterable(
+    return chain.from_iterable(
         group_targets(pairs, grouping=Grouping.GATE, batch_size=request.batch_size)
         for pairs in rounds
     )
-    for some in batched(groups, _JOBS_PER_TRANSACTION):
-        made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
-        job_ids.update(made)
-    return sorted(job_ids)
 
 
 _MOST_CHANGED = 0.3

@@ -7,8 +7,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 from django.views.generic import RedirectView
 
-from review.web.auth import login
-from review.web.core import responses
+from review.web.core import middleware, responses
 from review.web.pages import (
     events,
     findings,
@@ -61,6 +60,6 @@ urlpatterns = [
         name="login",
     ),
     path("logout/", login_not_required(LogoutView.as_view(next_page="login")), name="logout"),
-    path("enter/<int:user_id>/<str:token>/", login.enter, name="enter"),
+    path("enter/<int:user_id>/<str:token>/", middleware.enter, name="enter"),
     path("preferences/", responses.prefer, name="preferences"),
 ]

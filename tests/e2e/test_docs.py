@@ -17,7 +17,7 @@ import review
 from commonplace_site.catalogue import PROGRAM, review_commands, site_commands
 from review.documents.base import Document
 from review.errors import ExitCode
-from review.management.kit.options import COMMON_EXIT_CODES
+from review.management.kit.arguments import COMMON_EXIT_CODES
 from review.vocabulary import ProblemCode
 from tests.builders import make_gate, make_root
 from tests.helpers.commands import run

@@ -59,8 +59,8 @@ class TestTrials:
         answer(root, doubled=WARN, tempting=WARN)
         (gate,) = run(*TEST).json["gates"]
 
-        assert gate["hits"] == {"count": 1, "of": 1}
-        assert gate["false_alarms"] == {"count": 1, "of": 1}
+        assert gate["hits"] == {"count": 1, "of": 1, "bound": 0.05}
+        assert gate["false_alarms"] == {"count": 1, "of": 1, "bound": 0.05}
         doubled, tempting = gate["cases"]
         assert (doubled["decisions"], doubled["missed"], doubled["other_severity"]) == (
             ["warn"], False, 1,
@@ -70,6 +70,22 @@ class TestTrials:
         )  # fmt: skip
         read = run("render_review", "--review-pair-id", doubled["review_pair_ids"][0])
         assert "It shows." in read.out
+
+    def test_a_dry_run_names_the_jobs_and_makes_none(self, root):
+        dry = (*TEST, "--repeat", 2, "--dry-run")
+        doubled, tempting = (f"{FOLDER}/{name}.md" for name in ("doubled", "tempting"))
+
+        assert run(*dry).json["planned"] == [[doubled], [tempting]] * 2
+        assert run(*dry, "--batch-size", 2).json["planned"] == [[doubled, tempting]] * 2
+        assert not ReviewPair.objects.exists()
+        run(*TEST)
+        answer(root, doubled=WARN)
+
+        done = run(*dry)
+
+        assert done.json["planned"] == [[doubled], [tempting]]
+        # One case says little: with none missed, up to 95 % of others may be.
+        assert done.json["gates"][0]["hits"] == {"count": 1, "of": 1, "bound": 0.05}
 
     def test_the_prompt_gives_nothing_away(self, root):
         (job_id, _other) = run(*TEST).json["open_job_ids"]
@@ -160,7 +176,9 @@ class TestTrials:
 
         (gate,) = run(*TEST, "--repeat", 2).json["gates"]
 
-        assert gate["flips"] == {"count": 1, "of": 2}
+        assert gate["flips"] == {"count": 1, "of": 2, "bound": None}
+        # Four runs of two cases say as much as two.
+        assert gate["false_alarms"] == {"count": 0, "of": 2, "bound": 0.95}
         assert {case["name"]: case["decisions"] for case in gate["cases"]} == {
             "other": ["warn", "pass"], "tempting": ["pass", "pass"],
         }  # fmt: skip
@@ -211,7 +229,7 @@ class TestCases:
         done = run(*TEST, "--fail-on", "miss")
 
         assert done.exit == 0
-        assert done.json["gates"][0]["hits"] == {"count": 1, "of": 1}
+        assert done.json["gates"][0]["hits"]["count"] == 1
         people = run(*TEST[:-1]).out
         assert f"{FOLDER}/seeded.md (draft): expected flag: pass" in people
 
@@ -233,7 +251,7 @@ def test_rules_judge_at_once_and_trip_where_a_case_is_missed(root):
     done = run(*rules)
 
     assert done.exit == 6
-    assert done.json["gates"][0]["hits"] == {"count": 1, "of": 2}
+    assert done.json["gates"][0]["hits"] == {"count": 1, "of": 2, "bound": None}
     assert not ReviewPair.objects.exists()
 
 
@@ -248,6 +266,6 @@ def test_a_runner_answers_the_cases_and_nothing_twice(tmp_path):
     second = command(base, *argv)
 
     assert (first.exit, second.exit) == (6, 0)
-    assert first.json["gates"][0]["hits"] == {"count": 0, "of": 1}
+    assert first.json["gates"][0]["hits"] == {"count": 0, "of": 1, "bound": 0.95}
     assert f"{FOLDER}/doubled.md: expected flag: pass [pair " in second.out
     assert base.calls().total() == 2

@@ -79,6 +79,22 @@ class TestRepeat:
         assert sample == pairs(select("--repeat", "--limit", "3"))
         assert len({name for name, _gate in sample}) > 1
 
+    def test_that_passes_what_was_flagged_needs_a_look_and_can_be_taken_back(self, root):
+        (flagged,) = review_pairs(root, ("a.md", "prose/x"), review=WARN)
+        review_pairs(root, ("a.md", "prose/x"))
+
+        (look,) = run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"]
+        assert (look["why"], look["review_pair_id"]) == ("flipped", flagged)
+        assert run("warn_selector", "--json").json["entries"] == []
+
+        run(
+            "set_decision", "--review-pair-id", flagged, "--as", "warn", "--reason", "it is so",
+            "--actor", "human:ana",
+        )  # fmt: skip
+        (entry,) = run("warn_selector", "--json").json["entries"]
+        assert entry["review_pair_id"] == flagged
+        assert run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"] == []
+
     def test_needs_a_model(self, root):
         result = run("review_target_selector", "--all-gates", "--repeat")
 

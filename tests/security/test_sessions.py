@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from commonplace_site.logs import SafeFormatter
 from commonplace_site.operators import local_operator
-from review.web.auth.login import entry_path
+from review.web.core.middleware import entry_path
 
 PASSWORD = "a long password"
 

@@ -14,8 +14,7 @@ from review.acceptance.ack_selection import ack_trivial_changes
 from review.errors import ExitCode
 from review.management.kit.arguments import ACTOR, SCOPE, option
 from review.management.kit.command import ReviewCommand
-from review.management.kit.listing import selection_request
-from review.management.kit.output import left_out_lines, problem_lines
+from review.management.kit.output import left_out_lines, problem_lines, selection_request
 
 
 class Command(ReviewCommand):

@@ -11,7 +11,7 @@ from typing import Any
 
 from review.errors import ExitCode
 from review.jobs.claim import ClaimRequest, claim
-from review.management.kit.arguments import ACTOR, harness, one_of
+from review.management.kit.arguments import ACTOR, OneOf, harness
 from review.management.kit.command import ReviewCommand, request_of, require_option
 from review.models import Provenance
 from review.vocabulary import JobPurpose
@@ -24,7 +24,7 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "no such job, or no partition can be made of the model's name",
     }
     arguments = {
-        "review-job-id": one_of(
+        "review-job-id": OneOf(
             {"--review-job-id N": "this job", "--next": "the oldest queued job"}, required=True
         ),
         "--limit N": "with --next: up to N jobs (default 1)",

@@ -17,7 +17,7 @@ from review.jobs.job_documents import TakenJson
 from review.jobs.take import TakeRequest, take_jobs
 from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, harness, option
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.listing import selection_request
+from review.management.kit.output import selection_request
 from review.models import Provenance
 from review.vocabulary import Grouping
 

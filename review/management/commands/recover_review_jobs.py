@@ -17,7 +17,7 @@ from review.errors import ExitCode
 from review.jobs.board import require_job
 from review.management.kit.arguments import ACTOR, LISTING, option
 from review.management.kit.command import ReviewCommand
-from review.management.kit.listing import part_of, tail_lines
+from review.management.kit.output import part_of, tail_lines
 from review.recovery.recover import (
     Recovery,
     RecoveryAction,

@@ -15,7 +15,7 @@ from typing import Any
 
 from review.errors import ExitCode
 from review.findings.documents import QueueFindingJson
-from review.management.kit.arguments import one_of
+from review.management.kit.arguments import OneOf
 from review.management.kit.command import ReadingCommand, request_of, require_option
 from review.management.kit.output import finding_state, one_line
 from review.reviews.documents import AcceptanceJson, RenderedJson, ReviewJson
@@ -25,7 +25,7 @@ from review.reviews.read import HistoryRequest, read_reviews
 class Command(ReadingCommand):
     exit_codes = {ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
     arguments = {
-        "note": one_of(
+        "note": OneOf(
             {"--note PATH": "the reviews of this note", "--review-pair-id N": "this review alone"},
             required=True,
         ),

@@ -12,8 +12,7 @@ from typing import Any
 from review.errors import ExitCode
 from review.management.kit.arguments import LISTING
 from review.management.kit.command import StorelessCommand
-from review.management.kit.listing import cut, tail_lines
-from review.management.kit.output import problem_lines
+from review.management.kit.output import cut, problem_lines, tail_lines
 from review.selection.gate_names import list_gates
 
 
@@ -31,7 +30,7 @@ class Command(StorelessCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         note, root = options["note"] or "", str(self.config.root)
         listed = list_gates(self.corpus, options["gates"], note=note, root=root)
-        cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens=lambda gate: gate.lens)
+        cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens="lens")
         width = max((len(gate.gate_id) for gate in listed.gates), default=0)
         lines = [
             f"{gate.gate_id:<{width}}  {gate.description}{' [rule]' if gate.rule else ''}"

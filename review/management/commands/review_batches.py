@@ -15,7 +15,7 @@ from django.utils import timezone
 from review import store
 from review.batches import BatchCollector, BatchJson
 from review.errors import ExitCode
-from review.management.kit.arguments import ACTOR, one_of
+from review.management.kit.arguments import ACTOR, OneOf
 from review.management.kit.command import ReviewCommand
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
@@ -29,7 +29,7 @@ class Command(ReviewCommand):
     }
     arguments = {
         "[batch_ids BATCH...]": "only these (default: all)",
-        "collect": one_of(
+        "collect": OneOf(
             {
                 "--collect": "take in the results of those that have ended",
                 "--cancel": "have the providers end them; then collect what ran by then",

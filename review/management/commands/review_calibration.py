@@ -16,6 +16,7 @@ from review.calibration.documents import CalibrationJson, GateRecordJson, ShareJ
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions
+from review.management.kit.arguments import option
 from review.management.kit.command import ReadingCommand
 
 
@@ -26,6 +27,7 @@ class Command(ReadingCommand):
         "--model P...": "only these model partitions",
         "--agreement": "read every review: decisions, flips, agreement of partitions on the same"
         " texts",
+        "--passes N": option("and N passes, as if at random, for a person to read", default=0),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,6 +36,7 @@ class Command(ReadingCommand):
             gates=options["gates"],
             partitions=options["model"],
             with_agreement=options["agreement"],
+            passes=options["passes"],
             config=self.config,
         )
         unknown = list(unknown_partitions(options["model"], config=self.config))
@@ -50,6 +53,8 @@ def _lines(document: CalibrationJson) -> Iterator[str]:
     for kind, groups in (("lens", document.lenses), ("partition", document.partitions)):
         for group in groups:
             yield f"{kind} {group.name}: {', '.join(_record(group))}"
+    for pair_id in document.passes_to_read or ():
+        yield f"pass to read: commonplace render_review --review-pair-id {pair_id}"
     for table in document.agreement or ():
         first, second = table.partitions
         positive = "-" if table.positive_agreement is None else f"{table.positive_agreement:.2f}"
@@ -65,9 +70,10 @@ def _gate_lines(gate: GateRecordJson) -> Iterator[str]:
     text = "" if gate.is_now else f" (earlier text {gate.gate_sha256[:8]})"
     guess = f"estimate {_percent(gate.estimate.precision)} ({gate.estimate.borrowed_from})"
     yield f"{gate.gate_id} in {gate.model_partition}{text}: {', '.join((*_record(gate), guess))}"
-    for what, cases in (("to flag", gate.hits), ("to pass", gate.false_alarms)):
+    for what, rest, cases in (("flag", "missed", gate.hits), ("pass", "passed", gate.false_alarms)):
         if cases and cases.of:
-            yield f"  cases {what}: flagged {cases.count} of {cases.of}"
+            told = _bound(cases.count, cases.bound, rest)
+            yield f"  cases to {what}: flagged {cases.count} of {cases.of}{told}"
     if gate.muted:
         yield f"  muted: {gate.muted}"
     elif gate.word == NOISY and gate.is_now:
@@ -80,12 +86,18 @@ def _record(record: TrackRecordJson) -> Iterator[str]:
     yield f"{record.findings} found"
     interval = f", {_percent(people.low)} to {_percent(people.high)}"
     word = f"{record.word}{'' if record.word == FEW else interval}"
-    yield f"precision {people.k} of {people.n} ({word})"
-    for name in ("agents", "addressed", "flips"):
+    yield f"precision {people.k} of {people.n} ({word}{_bound(people.k, people.bound, 'rejected')})"
+    for name in ("agents", "addressed", "missed", "flips"):
         share: ShareJson | None = getattr(record, name)
         if share and share.n:
-            yield f"{name} {share.k} of {share.n}"
+            yield f"{name} {share.k} of {share.n}{_bound(share.k, share.bound)}"
     yield from (f"{word} {number}" for word, number in (record.decisions or {}).items())
+
+
+def _bound(count: int, bound: float | None, rest: str = "others") -> str:
+    if bound is None:
+        return ""
+    return f", at most {_percent(1 - bound)} {rest}" if count else f", at most {_percent(bound)}"
 
 
 def _percent(share: float) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from review import store
 from review.errors import ExitCode, UsageRefused
 from review.jobs.provenance import canonical_partition
-from review.management.kit.arguments import ACTOR, one_of, option, runner
+from review.management.kit.arguments import ACTOR, OneOf, option, runner
 from review.management.kit.command import ReviewCommand
 from review.management.kit.progress import stop_on_signals
 from review.management.kit.sweeping import worker_of
@@ -25,7 +25,7 @@ from review.runners.rules.judge import RULES
 from review.settings.config import RULES_PARTITION
 from review.sweeps.run_jobs import RunResult, run_jobs
 from review.trials.documents import CaseResultJson, GateTestJson
-from review.trials.results import TrialRequest, create_trials, read_gate_results
+from review.trials.results import TrialRequest, create_trials, plan_trials, read_gate_results
 from review.vocabulary import JobStatus
 
 MISS = "miss"
@@ -43,7 +43,7 @@ class Command(ReviewCommand):
     }
     arguments = {
         "gates GATE_OR_BUNDLE...": "gates to try",
-        "model": one_of(
+        "model": OneOf(
             {
                 "--model MODEL": "the model, or its partition",
                 "--rules": "gates with a rule, in this process",
@@ -55,12 +55,15 @@ class Command(ReviewCommand):
         "--batch-size N": option("cases of a gate in a job (default 1)", default=1),
         "--jobs N": "how many at once, with --runner",
         "--timeout 15m": "for each job",
+        "--dry-run": "name the jobs that are wanting, and make none",
         "--fail-on": option("exit 6 unless every case is answered as it expects", (MISS,)),
         **ACTOR,
     }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
-        return store.Use.NONE if options["rules"] else store.Use.WRITE
+        if options["rules"]:
+            return store.Use.NONE
+        return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["runner"] and options["rules"]:
@@ -77,13 +80,13 @@ class Command(ReviewCommand):
         corpus, config = self.corpus, self.config
         partition = canonical_partition(options["model"] or RULES_PARTITION, config=config)
         gates, ran = corpus.gates.resolve(options["gates"]), RunResult()
+        request = TrialRequest(
+            gates, partition, options["actor"], options["repeat"], options["batch_size"]
+        )
         if partition == RULES_PARTITION:
             gates = tuple(gate for gate in gates if gate.rule in RULES)
-        else:
+        elif not options["dry_run"]:
             worker = worker_of(self, options, stop) if options["runner"] else None
-            request = TrialRequest(
-                gates, partition, options["actor"], options["repeat"], options["batch_size"]
-            )
             job_ids = create_trials(request, corpus=corpus, config=config, now=self.now)
             if worker is not None:
                 ran = run_jobs(job_ids, worker=worker)
@@ -96,6 +99,7 @@ class Command(ReviewCommand):
                 job.review_job_id for job in ran.jobs if job.status == JobStatus.FAILED
             ],
             stopped_because=ran.stopped_because,
+            planned=plan_trials(request, results, corpus) if options["dry_run"] else None,
         )
 
 
@@ -117,6 +121,9 @@ def _lines(answer: GateTestJson) -> Iterator[str]:
         )
         yield from (f"  {item.path}: {item.message}" for item in gate.problems)
         yield from (_case_line(case) for case in gate.cases if case.missed or case.draft)
+    if answer.planned is not None:
+        yield f"would make {len(answer.planned)} jobs"
+        yield from (f"  {', '.join(case_paths)}" for case_paths in answer.planned)
     if answer.open_job_ids:
         yield f"open jobs: {len(answer.open_job_ids)} ({_CLAIM})"
     if not answer.gates:

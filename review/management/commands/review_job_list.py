@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
-from review.documents.paging import count_by
+from review.documents.base import count_by
 from review.jobs.board import find_jobs, show_jobs
 from review.jobs.job_documents import JobJson, JobListJson
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.listing import part_of, tail_lines
+from review.management.kit.output import part_of, tail_lines
 from review.vocabulary import JobStatus
-
-_WORDS = {
-    "status": attrgetter("status"),
-    "partition": attrgetter("model_partition"),
-    "lens": attrgetter("lens"),
-}
 
 
 class Command(ReadingCommand):
@@ -41,7 +34,10 @@ class Command(ReadingCommand):
         jobs = show_jobs(wanted, gates_folder=self.config.gates_folder)
         document = JobListJson(jobs=jobs, next=part.next)
         if options["summary"]:
-            document.summary, document.jobs = count_by(jobs, **_WORDS), []
+            document.jobs = []
+            document.summary = count_by(
+                jobs, status="status", partition="model_partition", lens="lens"
+            )
         lines = (line for job in document.jobs for line in _lines(job))
         self.show(document, chain(lines, tail_lines(document)))
 

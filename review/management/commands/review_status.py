@@ -16,12 +16,11 @@ from typing import Any
 
 from review.errors import ExitCode
 from review.jobs.costs import CostJson, CostsJson, read_costs
-from review.management.kit.arguments import one_of, option
+from review.management.kit.arguments import OneOf, option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.output import counted, problem_lines
 from review.overview.documents import StatusJson
-from review.overview.next_steps import step_lines
-from review.overview.status import FailOn, read_status
+from review.overview.status import FailOn, read_status, step_lines
 
 
 class Command(ReadingCommand):
@@ -34,7 +33,7 @@ class Command(ReadingCommand):
         ),
         "--costs": "and what reviews cost, by gate, lens, partition and runner, as far as it is"
         " known",
-        "next": one_of(
+        "next": OneOf(
             {
                 "--next": "only what to do next, each with its command",
                 "--summary": "without the gates of partitions",

@@ -8,18 +8,22 @@ commonplace review_target_selector --all-gates --model m --json | commonplace cr
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from review.documents.base import encode, no_note_found
-from review.documents.paging import Counts, count_by
+from review.documents.base import Counts, count_by, encode, no_note_found
 from review.errors import ExitCode
 from review.management.kit.arguments import PAGE, SCOPE, SELECTION, option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.listing import selection_request, tail_lines
-from review.management.kit.output import left_out_lines, problem_lines, summary_line, text_lines
+from review.management.kit.output import (
+    left_out_lines,
+    problem_lines,
+    selection_request,
+    summary_line,
+    tail_lines,
+    text_lines,
+)
 from review.management.kit.streams import printable_json
 from review.models import batched
 from review.selection.documents import TargetJson
@@ -27,10 +31,7 @@ from review.selection.select import Selection, select_targets
 
 _CHUNK = 500
 _EMPTY = '":[]'
-_WORDS = {
-    name: attrgetter(column)
-    for name, column in (("reason", "reason"), ("lens", "lens"), ("gate", "gate_id"))
-}
+_WORDS = {"reason": "reason", "lens": "lens", "gate": "gate_id"}
 
 
 class Command(ReadingCommand):

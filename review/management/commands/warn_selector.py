@@ -9,21 +9,26 @@ accepted. Left out are overrides and reviews by a gate that changed since.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 from typing import Any
 
 from review.check.lock import queue_report
-from review.documents.base import problem_json
-from review.documents.paging import Counts, Listed, count_by
+from review.documents.base import Counts, Listed, count_by, problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.listing import cut, part_of, tail_lines
-from review.management.kit.output import finding_state, problem_lines, write_report
+from review.management.kit.output import (
+    cut,
+    finding_state,
+    part_of,
+    problem_lines,
+    tail_lines,
+    write_report,
+)
 from review.queue.csv import queue_csv
 from review.queue.entries import WarnQueue, read_warn_queue
 from review.queue.queue import QueueFilter
@@ -35,10 +40,7 @@ from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 REPORTS = ("github", "sarif", "rdjsonl", "junit", "markdown")
 _KEY = attrgetter("note_path", "gate_path")
 _LOOK_KEY = attrgetter("note_path", "gate_path", "review_pair_id")
-_WORDS: dict[str, Callable[[Any], str]] = {
-    name: attrgetter(column)
-    for name, column in (("decision", "decision"), ("gate", "gate_id"), ("note", "note_path"))
-}
+_WORDS = {"decision": "decision", "gate": "gate_id", "note": "note_path"}
 
 
 class Command(ReadingCommand):
@@ -124,7 +126,7 @@ class Command(ReadingCommand):
             model_partition=options["model"],
         )
         looks = read_looks(self.corpus, wanted, gates_folder=self.config.gates_folder)
-        cut(looks, "needs_a_look", options, _LOOK_KEY, why=attrgetter("why"), **_WORDS)
+        cut(looks, "needs_a_look", options, _LOOK_KEY, why="why", **_WORDS)
         found = looks.needs_a_look or looks.summary
         self.show(
             looks,

@@ -24,12 +24,13 @@ from review.domain.printing import printable
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.knowledge_base import Corpus
 from review.knowledge_base.opening import open_corpus
-from review.management.kit.arguments import Arguments, declare
-from review.management.kit.options import (
+from review.management.kit.arguments import (
     COMMON_EXIT_CODES,
     EXIT_CODE_MEANINGS,
+    Arguments,
     HelpShown,
     ReviewParser,
+    declare,
     word,
 )
 from review.management.kit.streams import (

@@ -1,24 +1,26 @@
-"""Lines for people: selections, problems, ingested jobs, findings; and the formats of checks."""
+"""Options that select and list, and lines for people: selections, findings, jobs, checks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Any, TypeVar
 
 from review import settings
 from review.check import formats
 from review.check.documents import Report
-from review.documents.base import ProblemJson, encode
+from review.documents.base import Key, Listed, ProblemJson, count_by, encode
 from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.documents import QueueFindingJson
 from review.ingest.load import RefusedJob
 from review.job_files import write_whole
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.streams import OutputRefused, printable_json, refuse_to_overwrite
-from review.selection.select import Selection
-from review.vocabulary import DispositionState, JobStatus, Staleness
+from review.selection.select import Selection, SelectionRequest
+from review.vocabulary import REQUESTED, STALE, DispositionState, JobStatus, Staleness
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
@@ -135,3 +137,47 @@ def exit_code(jobs: Sequence[IngestedJobJson], refused: Sequence[RefusedJob]) ->
     if any(job.status == JobStatus.FAILED for job in jobs):
         return ExitCode.FAILED
     return refused[0].error.exit_code if refused else ExitCode.DONE
+
+
+T = TypeVar("T")
+_COUNTS_SHOWN = 12
+
+
+def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]) -> Listed[T]:
+    """Return the page of a sorted listing that the options select; nothing if they want counts."""
+    wanted = () if options["summary"] else items
+    return Listed(wanted, key=key, after=options["after"], limit=options["limit"])
+
+
+def cut(
+    document: Any,
+    name: str,
+    options: Mapping[str, Any],
+    key: Callable[[Any], Key],
+    **words: str,
+) -> None:
+    """Reduce the document's list to what the options select."""
+    items = getattr(document, name)
+    part = part_of(items, options, key)
+    document.summary = count_by(items, **words) if options["summary"] else {}
+    setattr(document, name, list(part))
+    document.next = part.next
+
+
+def tail_lines(document: Any) -> Iterator[str]:
+    """One line for each kind of count, the most frequent first; and how to go on."""
+    for name, counts in document.summary.items():
+        shown = ", ".join(
+            f"{word} {number}" for word, number in islice(counts.items(), _COUNTS_SHOWN)
+        )
+        more = len(counts) - _COUNTS_SHOWN
+        yield f"by {name}: {shown or 'none'}{f', and {more} more' if more > 0 else ''}"
+    if document.next:
+        yield f"more: --after '{document.next}'"
+
+
+def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:
+    """Return the options' selection, in the partition that `--model` names unless `more` does."""
+    mode = REQUESTED if options.get("repeat") else options.get("mode", STALE)
+    more = {"model_partition": options["model"], "mode": mode} | more
+    return request_of(SelectionRequest, options, **more)

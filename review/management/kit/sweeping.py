@@ -18,7 +18,7 @@ from review.jobs.board import find_jobs
 from review.jobs.provenance import canonical_partition
 from review.management.kit.arguments import Arguments, option, runner
 from review.management.kit.command import ReviewCommand, request_of
-from review.management.kit.listing import selection_request
+from review.management.kit.output import selection_request
 from review.management.kit.progress import stop_on_signals, watching
 from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
 from review.runners.api.provider import ApiProvider

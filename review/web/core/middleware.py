@@ -1,14 +1,17 @@
-"""Middleware: limits, a usable store, a login, and refusals shown as pages."""
+"""Middleware: limits, a usable store, a login with its one-time link, refusals as pages."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
+from django.contrib.auth import get_user_model, login
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError
@@ -16,13 +19,16 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError, QueryDict
 from django.template import loader
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET
 
 from review import store
 from review.errors import Conflict, InputRejected, ReviewError, StoreRefused, UsageRefused
 from review.upkeep.open_store import open_store
-from review.web.core.responses import refusal, wants_json
+from review.web.core.responses import SeeOther, refusal, wants_json
 
 _log = logging.getLogger(__name__)
 
@@ -176,3 +182,51 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
 def failed(request: HttpRequest) -> HttpResponse:
     """500: an internal error; the page uses nothing that could fail again."""
     return HttpResponseServerError(loader.get_template("review/failed.html").render({}))
+
+
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class LinkUsed(UsageRefused):
+    """The one-time link was used, has expired, or was never made."""
+
+
+class _EntryTokens(PasswordResetTokenGenerator):
+    """Tokens that the login they lead to ends, since it moves `last_login`."""
+
+    key_salt = "review.web.auth.login"
+
+    def _make_hash_value(self, user: AbstractBaseUser, timestamp: int) -> str:
+        # To the microsecond: Django's own leaves them out, and two logins in one second are alike.
+        moment = user.last_login.isoformat() if user.last_login else ""
+        return f"{user.pk} {user.password} {moment} {timestamp}"
+
+
+_tokens = _EntryTokens()
+
+
+def entry_path(user: User) -> str:
+    return reverse("enter", args=[user.pk, _tokens.make_token(user)])
+
+
+@login_not_required
+@require_GET
+def enter(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
+    """Log in the link's user, and redirect to the start page, whose address reveals nothing."""
+    user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
+    if user is None or not _tokens.check_token(user, token) or not _spend(user, timezone.now()):
+        error = LinkUsed(
+            "this link was used already, or has expired",
+            hint="print a new one with: commonplace serve --link",
+        )
+        return refusal(request, error, status=HTTPStatus.FORBIDDEN)
+    login(request, user, backend=_BACKEND)
+    target = request.GET.get("next", "")
+    local = url_has_allowed_host_and_scheme(target, allowed_hosts=None)
+    return SeeOther(target if local else reverse("start"))
+
+
+def _spend(user: User, now: datetime) -> bool:
+    """True for the first request with the link: of two at once, only one updates `last_login`."""
+    users = get_user_model().objects.filter(pk=user.pk, last_login=user.last_login)
+    return bool(users.update(last_login=now))

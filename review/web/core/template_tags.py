@@ -15,7 +15,9 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from review.calibration.documents import TrackRecordJson
 from review.domain.printing import count_words
+from review.domain.statistics import FEW
 from review.vocabulary import (
     Decision,
     DispositionState,
@@ -76,6 +78,7 @@ _LABELS: dict[str, str] = {
     LookReason.QUOTES_OF_ANOTHER_NOTE: "unknown: the quotes are from another note",
     LookReason.QUOTES_NOT_FOUND: "no quote occurs in the note",
     LookReason.NO_FINDINGS: "warn or fail without a finding",
+    LookReason.FLIPPED: "a repeat passed the same texts",
 }
 
 
@@ -216,3 +219,18 @@ def moments(text: str) -> str:
 def grouped(number: int) -> str:
     """12345 as 12,345."""
     return f"{number:,}"
+
+
+@register.filter
+def precision(record: TrackRecordJson) -> dict[str, str]:
+    """A measured precision in words, and the places of its interval and value, 0..100."""
+    share = record.people
+    low, high, value = (100 * part for part in (share.low, share.high, share.share or 0))
+    interval = "" if record.word == FEW else f" · {low:.0f}–{high:.0f} %"
+    return {
+        "text": f"{share.k} of {share.n} right{interval}",
+        "word": record.word,
+        "low": f"{low:.1f}",
+        "width": f"{high - low:.1f}",
+        "value": f"{value:.1f}",
+    }

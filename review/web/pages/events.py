@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse
 
 from review import settings
 from review.documents.base import Document, from_row
+from review.domain.paths import gate_label
 from review.jobs.board import show_event
 from review.jobs.job_documents import (
     AcceptanceEventJson,
@@ -24,7 +25,6 @@ from review.jobs.job_documents import (
     EventListJson,
 )
 from review.models import Acceptance, DecisionEvent, Disposition, Finding, JobEvent, latest_of
-from review.selection.path_filters import gate_label
 from review.vocabulary import AcceptanceKind, DispositionState, JobStatus
 from review.web.core.filters import Filters, Key, parse_filters
 from review.web.core.responses import page

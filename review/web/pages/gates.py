@@ -24,7 +24,6 @@ from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
-from review.web.render.charts import precision_bar
 from review.web.render.markdown import render_diff, render_text
 from review.web.render.tokens import Look
 
@@ -54,7 +53,7 @@ def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
     records = defaultdict(list)
     for record in calibration().gates:
         if record.is_now:
-            records[record.gate_id].append((record, precision_bar(record)))
+            records[record.gate_id].append(record)
     muted = settings.current().muted
     return {
         "filters": filters,
@@ -115,11 +114,7 @@ def _context(
         "gate": gate,
         "gate_path": gate_path_of(document.gate_id, gates_folder=config.gates_folder),
         "would_go_stale": sum(cover.would_go_stale for cover in document.partitions),
-        "records": [
-            (record, precision_bar(record))
-            for record in document.records
-            if record.is_now or record.people.n
-        ],
+        "records": [record for record in document.records if record.is_now or record.people.n],
         "tables": [table for table in document.agreement or () if table.of == "gate"],
         "muted": config.muted.get(document.gate_id),
         "judged": [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import groupby, islice
 from typing import Any
 
@@ -25,7 +26,6 @@ from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
 from review.web.pages.events import newest_events, together
 from review.web.pages.jobs import preview_url
-from review.web.render.charts import make_chart, precision_bar
 
 LAST_EVENTS = 6
 # More, since what was done at once is shown as one.
@@ -33,6 +33,8 @@ READ_EVENTS = 30
 SHOWN_JOBS = 4
 SHOWN_LOOKS = 5
 SHOWN_GATES = 8
+_WIDTH, _HEIGHT = 100, 40  # of a chart
+_LINES = 5  # as many as there are kinds of line
 
 
 def start(request: HttpRequest) -> HttpResponse:
@@ -77,7 +79,7 @@ def _context(filters: Filters) -> dict[str, Any]:
         "events": together(events)[:LAST_EVENTS],
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
-        "lens_bars": [(lens.name, precision_bar(lens)) for lens in lenses if lens.people.n],
+        "lens_bars": [lens for lens in lenses if lens.people.n],
         "problems": states.problems,
         "orphans": orphans,
     } | _recovery()
@@ -187,3 +189,34 @@ def _costs_context(filters: Filters) -> dict[str, Any]:
             ("Purpose", found.purposes if len(found.purposes) > 1 else []),
         ],
     }
+
+
+def make_chart(
+    ends: Sequence[datetime], series: Mapping[str, Sequence[float]], *, digits: int = 0
+) -> dict[str, Any] | None:
+    """Make lines over the same weeks, with one scale from 0 to `top`; None where every value is 0.
+
+    `rows` has a row for each week, for the table that says the same.
+
+    :param digits: after the point.
+    """
+    top = max((value for values in series.values() for value in values), default=0)
+    if not top:
+        return None
+    lines = [
+        {
+            "name": name,
+            "last": values[-1],
+            "points": _points(values, top),
+            "kind": number % _LINES,
+        }
+        for number, (name, values) in enumerate(series.items())
+    ]
+    rows = [(end, [values[n] for values in series.values()]) for n, end in enumerate(ends)]
+    return {"ends": ends, "lines": lines, "top": top, "digits": digits, "rows": rows}
+
+
+def _points(values: Sequence[float], top: float) -> str:
+    step = _WIDTH / max(1, len(values) - 1)
+    places = ((n * step, _HEIGHT * (1 - value / top)) for n, value in enumerate(values))
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)

@@ -23,7 +23,7 @@ from review.domain.printing import count_words
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus
 from review.settings.config import Config
-from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look, Places, parser
+from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look, parser
 
 # A page stays below 500 kB whatever it shows: what is longer is cut, and the raw text is a link away.
 MAX_CHARACTERS = 120_000
@@ -99,15 +99,12 @@ def render_markdown(
     offset = parse_frontmatter(shown).body_offset
     written = visible(shown[:offset].removeprefix("\ufeff")).rstrip()
     above = shown.count("\n", 0, offset)
-    places = Places(
-        first=above + 1,
-        notes=[(mark.line, finding_note(mark)) for mark in quotes if mark.line > above],
-        with_lines=line_anchors,
-    )
+    notes = [(mark.line, finding_note(mark)) for mark in quotes if mark.line > above]
+    dressing = Dressing(look, above + 1, notes, with_lines=line_anchors)
     env = {"docId": look.prefix.rstrip("-"), **new_env()}
     markdown = parser(look.flavour)
     # The parser would end a line at a lone carriage return, as no file's lines do.
-    tokens = Dressing(look, places).tokens(_LONE_CR.sub("␍", visible(shown[offset:])), env)
+    tokens = dressing.tokens(_LONE_CR.sub("␍", visible(shown[offset:])), env)
     html = markdown.renderer.render(tokens, markdown.options, env)
     head = "".join(finding_note(mark) for mark in quotes if mark.line <= above)
     if offset:

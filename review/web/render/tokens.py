@@ -83,25 +83,18 @@ class Look:
     flavour: Flavour = COMMONMARK
 
 
-@dataclass(frozen=True)
-class Places:
-    """The line numbers and notes shown next to the text.
+@dataclass
+class Dressing:
+    """Prepares the tokens of one text for a page.
 
     :param first: the line of the file, from 1, of the first parsed line.
     :param notes: the line of the file and the HTML to put before the block that holds it.
     """
 
-    first: int
-    notes: Sequence[tuple[int, str]] = ()
-    with_lines: bool = False
-
-
-@dataclass
-class Dressing:
-    """Prepares the tokens of one text for a page."""
-
     look: Look
-    places: Places
+    first: int
+    notes: Sequence[tuple[int, str]]
+    with_lines: bool
     _link_ends: list[bool] = field(default_factory=list)
     _slugs: Counter[str] = field(default_factory=Counter)
     # A text that has no heading of the first level loses none by it.
@@ -183,9 +176,9 @@ class Dressing:
             here = [_html(note) for note in notes.get(index, ())]
             if here:
                 token.attrJoin("class", "quoted")
-            line = token.map[0] + self.places.first if token.map else 0
+            line = token.map[0] + self.first if token.map else 0
             is_block = token.nesting >= 0 and token.type != "inline"
-            can_number = self.places.with_lines and is_block and token.attrGet("id") is None
+            can_number = self.with_lines and is_block and token.attrGet("id") is None
             if line and can_number and line not in numbered:
                 token.attrSet("id", f"{self.look.prefix}L{line}")
                 numbered.add(line)
@@ -196,12 +189,12 @@ class Dressing:
     def _notes_by_block(self, tokens: Sequence[Token]) -> dict[int, list[str]]:
         """Notes by the index of the innermost block that begins at or before their line."""
         starts = sorted(
-            (token.map[0] + self.places.first, index)
+            (token.map[0] + self.first, index)
             for index, token in enumerate(tokens)
             if token.map is not None and not token.hidden and token.type not in _NO_PLACE
         )
         found: dict[int, list[str]] = {}
-        for line, note in self.places.notes if starts else ():
+        for line, note in self.notes if starts else ():
             at = bisect_right(starts, (line, len(tokens))) - 1
             found.setdefault(starts[max(at, 0)][1], []).append(note)
         return found

@@ -232,7 +232,7 @@ class TestList:
             write_note(root, f"n{number}.md")
             review_pairs(root, (f"n{number}.md", f"prose/g{number}"), review=WARN)
 
-        with django_assert_max_num_queries(18):
+        with django_assert_max_num_queries(19):
             web.get("/gates/")
-        with django_assert_max_num_queries(26):
+        with django_assert_max_num_queries(27):
             web.get("/gates/prose/g3")

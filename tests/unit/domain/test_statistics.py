@@ -1,7 +1,7 @@
 """Proportions and agreement against other implementations.
 
 Golden numbers: statsmodels 0.15 (`proportion_confint(method="wilson")` with the alpha of z = 1.96,
-`cohens_kappa`, `mcnemar(exact=True)`), computed once.
+`cohens_kappa`, `mcnemar(exact=True)`), computed once; of bounds scipy 1.12 (`beta.ppf(0.95, 1, n)`), of AC1 irrCAC 0.4.4 (`CAC.gwet`).
 """
 
 from __future__ import annotations
@@ -37,6 +37,23 @@ def test_wilson_interval_and_the_word_for_it(k, n, low, high, word):
 
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-6)
     assert found.word == word
+
+
+@pytest.mark.parametrize(
+    ("n", "most"),
+    [(1, 0.95), (8, 0.312343978), (30, 0.095033853), (100, 0.029513050), (1000, 0.002991250)],
+)
+def test_none_in_n_is_seldom_more_than_three_in_n(n, most):
+    assert Proportion(0, n).bound == pytest.approx(most, abs=1e-8)
+    assert most < 3 / n
+    assert Proportion(n, n).bound == pytest.approx(1 - most)
+    assert Proportion(1, n + 1).bound is None
+
+
+def test_ac1_is_high_where_flags_are_rare():
+    assert Agreement(4, 5, 5, 186).ac1 == pytest.approx(0.9452983972)
+    assert Agreement(45, 15, 25, 15).ac1 == pytest.approx(0.2660550459)
+    assert Agreement().ac1 is None
 
 
 @pytest.mark.parametrize(

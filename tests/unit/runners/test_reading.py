@@ -227,6 +227,9 @@ class TestReview:
             pytest.param(
                 b"=== PAIR REVIEW START 0a1b2c3d/<n>: <note> :: <gate> ===", False, id="template"
             ),
+            pytest.param(
+                b"So: pass.</think>=== PAIR REVIEW START 0a1b2c3d/1: a :: b ===", True, id="tag"
+            ),
             pytest.param(b"> === PAIR REVIEW START 0a1b2c3d/1: a :: b ===", False, id="quoted"),
             pytest.param(b"=== PAIR REVIEW END 0a1b2c3d/1: a :: b ===", False, id="end-alone"),
             pytest.param(b"", False, id="empty"),

@@ -11,8 +11,8 @@ import pytest
 
 from commonplace_site.catalogue import review_commands
 from review.errors import ExitCode, UsageRefused
-from review.management.kit import options
-from review.management.kit.options import HelpShown, ReviewParser
+from review.management.kit import arguments as options
+from review.management.kit.arguments import HelpShown, ReviewParser
 
 
 @pytest.fixture
