@@ -147,7 +147,7 @@ def _other_process(waits: list[float]) -> Iterator[None]:
 
 def _sweep(take: Any, at_once: int) -> Any:
     from review import settings
-    from review.knowledge_base.opening import open_corpus
+    from review.knowledge_base import Corpus
     from review.selection.select import SelectionRequest
     from review.sweeps.feeder import Limits, SweepRequest
     from review.sweeps.sweep import sweep
@@ -155,7 +155,7 @@ def _sweep(take: Any, at_once: int) -> Any:
     from review.vocabulary import Grouping
 
     config = settings.current()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         worker = build_worker(
             WorkerRequest(RUNNER, PARTITION, timedelta(minutes=5), slots=at_once),
             linker=corpus.linker,

@@ -81,7 +81,7 @@ def measure(root: Path, *, notes: int, jobs: int) -> dict[str, float]:
 
 def _sweep(samples: Samples, jobs: int) -> Any:
     from review import settings
-    from review.knowledge_base.opening import open_corpus
+    from review.knowledge_base import Corpus
     from review.selection.select import SelectionRequest
     from review.sweeps.feeder import Limits, SweepRequest
     from review.sweeps.sweep import sweep
@@ -89,7 +89,7 @@ def _sweep(samples: Samples, jobs: int) -> Any:
     from review.vocabulary import Grouping
 
     config = settings.current()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         worker = build_worker(
             WorkerRequest(RUNNER, PARTITION, timedelta(minutes=1), slots=jobs),
             linker=corpus.linker,

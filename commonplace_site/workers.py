@@ -26,7 +26,7 @@ from review.broker import application as broker  # noqa: E402
 from review.errors import ReviewError, TryAgain  # noqa: E402
 from review.jobs.claim import JobNotClaimable  # noqa: E402
 from review.jobs.leases import LeaseLost, forgotten_jobs, is_running  # noqa: E402
-from review.knowledge_base.opening import open_corpus  # noqa: E402
+from review.knowledge_base import Corpus  # noqa: E402
 from review.management.kit.progress import stop_on_signals  # noqa: E402
 from review.settings.config import Config  # noqa: E402
 from review.settings.file import WorkerSettings  # noqa: E402
@@ -89,7 +89,7 @@ def _look_at(task: Task, job_id: int, *, partition: str, declared: WorkerSetting
         hands_on=True,
     )
     try:
-        with stop_on_signals() as stop, open_corpus(config) as corpus, translate_db_errors():
+        with stop_on_signals() as stop, Corpus(config) as corpus, translate_db_errors():
             worker = build_worker(
                 request, linker=corpus.linker, config=config, clock=timezone.now, stop=stop
             )

@@ -16,14 +16,13 @@ from review.documents.base import from_row, no_note_found, problem_json
 from review.domain.applicability import applies
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.domain.paths import path_below
-from review.domain.problems import Problem
+from review.domain.problems import Problem, in_order
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import InputRejected, UsageRefused
 from review.git import changes_since, file_at, prefix_of
 from review.ingest.parse import identify_findings, typed_findings
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
-from review.knowledge_base.notes import in_order
 from review.models import Finding
 from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import quote_lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from review.vocabulary import ProblemCode
@@ -25,3 +26,11 @@ class Problem:
         prefix = f"line {self.line}: "
         if self.line is not None and not self.message.startswith(prefix):
             object.__setattr__(self, "message", prefix + self.message)
+
+
+def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Sort problems by path, then code, then line; each once."""
+    unique = dict.fromkeys(problems)
+    return tuple(
+        sorted(unique, key=lambda found: (found.path, found.code, found.line or 0, found.message))
+    )

@@ -13,9 +13,18 @@ from typing import TYPE_CHECKING
 from review.documents.base import no_gate_found, no_note_found
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path
-from review.knowledge_base.contracts import with_contracts
-from review.knowledge_base.gate_cases import GateCase, GateCases, cases_folder, read_cases
-from review.knowledge_base.gate_catalog import AmbiguousGate, GateCatalog, UnknownGate, load_gates
+from review.domain.problems import in_order
+from review.knowledge_base.gate_catalog import (
+    AmbiguousGate,
+    GateCase,
+    GateCases,
+    GateCatalog,
+    UnknownGate,
+    cases_folder,
+    load_gates,
+    read_cases,
+    with_contracts,
+)
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.notes import (
@@ -26,7 +35,6 @@ from review.knowledge_base.notes import (
     NoteText,
     as_named,
     facts_of_text,
-    in_order,
     load_notes,
 )
 from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from review.domain.applicability import (
     SKIP_KEY,
     NoteKind,
     applies_unskipped,
+    language_of,
     resolve_type,
     with_folder_type,
 )
-from review.domain.language import language_of
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem
+from review.errors import Conflict, ReviewError
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.index import FileIndex, NoteRow
-from review.knowledge_base.reader import FileContent, UnreadableFile, decode, left_by_git
+from review.knowledge_base.reader import (
+    FileContent,
+    UnreadableFile,
+    decode,
+    left_by_git,
+    read_file,
+    resolve_inside,
+)
 from review.knowledge_base.walker import FileEntry, ScanResult
+from review.private_files import replace_file
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
     from pathspec import PathSpec
+
 
 _LIST = "holds a list or a mapping; expected"
 _WRONG = {
@@ -267,9 +280,33 @@ class NotePlacing:
                 yield Problem(path, ProblemCode.IDLE_SKIP, message, skipped=False)
 
 
-def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Sort problems by path, then code, then line; each once."""
-    unique = dict.fromkeys(problems)
-    return tuple(
-        sorted(unique, key=lambda found: (found.path, found.code, found.line or 0, found.message))
-    )
+class NoteEditedMeanwhile(Conflict):
+    """The note is not what the edit was made from."""
+
+
+class NoteNotWritten(ReviewError):
+    """The system refused to write the note."""
+
+
+def replace_note(root: str, note: NoteText, data: bytes) -> None:
+    """Put `data` in the place of the note's text, whole or not at all; its permissions stay.
+
+    :param note: as it was when the edit was made.
+    :raises NoteEditedMeanwhile: it is gone, or holds other bytes by now.
+    :raises NoteNotWritten: the system refused.
+    """
+    real_root = os.path.realpath(root)
+    try:
+        # Through a link, so that the link stays one.
+        place = Path(real_root, resolve_inside(real_root, note.path, note.disk_path))
+        now = read_file(real_root, note.path, note.disk_path, max_bytes=len(note.data)).data
+        mode = stat.S_IMODE(place.stat().st_mode)
+    except (UnreadableFile, OSError) as error:
+        raise NoteEditedMeanwhile(f"{note.path} is gone, or was changed meanwhile") from error
+    if now != note.data:
+        raise NoteEditedMeanwhile(f"{note.path} was changed while it was being mended")
+    try:
+        replace_file(place, [data], mode=mode)
+        place.chmod(mode)  # whatever the umask took away
+    except OSError as error:
+        raise NoteNotWritten(f"cannot write {note.path}: {error.strerror or error}") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from review.models.expressions import DatabaseClock, JoinedKeys, NamedKeys, batched
 from review.models.jobs import Ending, JobEvent, JobMove, JobOutput, Lease, Provenance, ReviewJob
-from review.models.paths import KbPath, ModelPartition, ReviewStore
 from review.models.reviews import (
     Acceptance,
     CurrentAcceptance,
@@ -19,7 +18,7 @@ from review.models.reviews import (
     latest_decided,
     latest_of,
 )
-from review.models.snapshots import FileSnapshot, Texts
+from review.models.snapshots import FileSnapshot, KbPath, ModelPartition, ReviewStore, Texts
 
 __all__ = [
     "Acceptance",

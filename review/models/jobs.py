@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from review.domain.processes import Parent
 from review.models.expressions import DatabaseClock, check, index, unique
-from review.models.paths import ModelPartition
+from review.models.snapshots import ModelPartition
 from review.protocol.telemetry import kept_telemetry
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobPurpose, JobStatus
 

@@ -12,8 +12,7 @@ from django.db.models import PROTECT, CharField, ForeignKey, Max, Q
 from review.domain.disposition import Decided
 from review.models.expressions import batched, check, index, unique
 from review.models.jobs import ReviewJob
-from review.models.paths import KbPath, ModelPartition
-from review.models.snapshots import FileSnapshot
+from review.models.snapshots import FileSnapshot, KbPath, ModelPartition
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     OPEN_JOB_STATUSES,

@@ -11,8 +11,7 @@ from review.documents.base import from_row, problem_json, timestamp
 from review.domain.applicability import applies
 from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
-from review.domain.regions import regions_of
-from review.domain.staleness import Digests, staleness_reasons
+from review.domain.staleness import Digests, regions_of, staleness_reasons
 from review.findings.states import read_findings_now
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
 from review.models import (

@@ -17,8 +17,7 @@ from textwrap import dedent
 from typing import Literal
 
 from review.domain.markdown.lines import Walker, iter_lines
-from review.protocol.output_diagnosis import near_sentinels
-from review.protocol.sentinels import ExpectedPair, Sentinel, read_sentinel
+from review.protocol.sentinels import ExpectedPair, Sentinel, near_sentinels, read_sentinel
 from review.protocol.typed_review import TypedReview
 
 _SELF_REPORT = re.compile(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +16,11 @@ from django.db.models import Count, Q
 from review.documents.base import timestamp
 from review.domain.disposition import own_finding_text
 from review.domain.paths import lens_of
-from review.domain.problems import Problem
+from review.domain.printing import safe_cell
+from review.domain.problems import Problem, in_order
 from review.findings.documents import QueueEntryJson, QueueFindingJson
 from review.findings.states import QuoteFinder, QuoteNow
 from review.knowledge_base import Corpus, NoteList
-from review.knowledge_base.notes import in_order
 from review.models import Disposition, FindingState, batched
 from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine
 from review.reviews.texts import rationales
@@ -216,3 +218,30 @@ def _hidden(unusable: Collection[str], partitions: tuple[str, ...]) -> Mapping[s
         if is_below(gate_path, tuple(unusable))
     }
     return Counter(last.values())
+
+
+COLUMNS = (
+    "note_path", "gate_id", "model_partition", "decision", "review_pair_id", "accepted_at",
+    "note_changed_since", "fingerprint", "severity", "status", "regressed", "line", "line_now",
+    "text", "quote",
+)  # fmt: skip
+
+
+def queue_csv(entries: Iterable[QueueEntryJson]) -> str:
+    """A header and a row for each finding; an entry without findings has one row without them."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for entry in entries:
+        findings: list[QueueFindingJson | None] = [*entry.findings] or [None]
+        for finding in findings:
+            writer.writerow([safe_cell(value) for value in _cells(entry, finding)])
+    return out.getvalue()
+
+
+def _cells(entry: QueueEntryJson, finding: QueueFindingJson | None) -> list[object]:
+    sources = (finding, entry)
+    return [
+        next((getattr(source, name) for source in sources if hasattr(source, name)), None)
+        for name in COLUMNS
+    ]

@@ -9,8 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from review.knowledge_base import Gate, GateCatalog, NoteList
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus, Gate, GateCatalog, NoteList
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
 from review.selection.path_filters import within
 from review.settings.config import Config
@@ -37,7 +36,7 @@ def files_now(config: Config, *, now: datetime) -> FilesNow:
         if len(notes.notes) > SMALL_BASE and now - looked_at < MAX_AGE:
             return known
     _looks.clear()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         found = _looks[key] = (corpus.notes(), corpus.gates, now)
     return found
 

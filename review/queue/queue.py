@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from review.domain.paths import gate_label, lens_of
-from review.knowledge_base import GateCatalog
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus, GateCatalog
 from review.models import FindingState, ModelPartition, NamedKeys
 from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states, values_below
 from review.queue.sorting import QueueSort, Ranking, make_ranking
@@ -391,7 +390,7 @@ def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
     notes, gates, looked_at = files_now(config, now=now)
 
     def digests(paths: Collection[str]) -> Mapping[str, str]:
-        with open_corpus(config) as corpus:
+        with Corpus(config) as corpus:
             return digests_of(corpus, notes, paths)
 
     queue = Queue(wanted, gates=gates, digests_of=digests, muted=config.muted, now=now)

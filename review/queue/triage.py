@@ -17,7 +17,6 @@ from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.findings.states import FoundFinding, find_finding, known_fingerprints
 from review.knowledge_base import Corpus, NoteList
-from review.knowledge_base.opening import open_corpus
 from review.models import Disposition, FindingState, ReviewStore, as_decided, batched
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
@@ -124,7 +123,7 @@ def dispose_findings(request: DispositionRequest, *, config: Config, now: dateti
     if not request.findings:
         raise NothingChosen("no finding is selected", hint="select some with the boxes, or key x")
     notes = _notes_of(request.findings)
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         paths = set(notes.values())
         listed = corpus.notes() if len(paths) > _READ_AT_MOST else NoteList((), ())
         digests = digests_of(corpus, listed, paths)

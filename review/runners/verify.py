@@ -9,8 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from review.protocol.output import behind_reasoning
-from review.protocol.output_diagnosis import near_sentinels
-from review.protocol.sentinels import read_sentinel
+from review.protocol.sentinels import near_sentinels, read_sentinel
 from review.runners.cli.output import (
     MAX_REASON,
     MAX_SAID,

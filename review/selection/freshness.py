@@ -18,8 +18,7 @@ from typing import TypeAlias
 from django.db.models import Count, QuerySet
 
 from review.domain.applicability import NoteKind, applies
-from review.domain.regions import Regions, regions_of
-from review.domain.staleness import Digests, as_gate_sees, staleness_reasons
+from review.domain.staleness import Digests, Regions, as_gate_sees, regions_of, staleness_reasons
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
 from review.models import (
     CurrentAcceptance,

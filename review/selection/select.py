@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 
 from review.documents.base import cursor_of, key_of, problem_json, timestamp
 from review.domain.diffs.words import changed_words, unified_diff, word_diff
-from review.domain.problems import Problem
+from review.domain.problems import Problem, in_order
 from review.errors import UsageRefused
 from review.knowledge_base import (
     AmbiguousGate,
@@ -25,7 +25,6 @@ from review.knowledge_base import (
     NoteList,
     UnknownGate,
 )
-from review.knowledge_base.notes import in_order
 from review.knowledge_base.walker import MARKDOWN
 from review.models import CurrentAcceptance, FileSnapshot, batched
 from review.selection.documents import DiffJson, RenameJson, SelectionJson, TargetJson

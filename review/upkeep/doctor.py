@@ -17,7 +17,6 @@ from review import settings, store
 from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
 from review.errors import ReviewError, TryAgain
 from review.knowledge_base import Corpus
-from review.knowledge_base.opening import open_corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
 from review.settings.config import Config
 from review.store.opening import integrity_faults
@@ -26,14 +25,11 @@ from review.upkeep.checks import (
     PAIR_INVARIANTS,
     UNAPPLIED_EVENTS,
     UNFOUNDED_ACCEPTANCES,
-    BusyCheck,
-    CheckResult,
-    CheckState,
     all_invariants,
     altered_snapshots,
     broken_invariants,
-    check_faults,
 )
+from review.upkeep.documents import BusyCheck, CheckResult, CheckState, check_faults
 from review.upkeep.job_files import (
     Pruning,
     check_folders,
@@ -220,7 +216,7 @@ def check_bytecode() -> CheckResult:
 
 def check_notes(config: Config) -> CheckResult:
     """Count notes and gates, and name the files that could not be used."""
-    corpus = open_corpus(config)
+    corpus = Corpus(config)
     listed, catalog = corpus.notes(), corpus.gates
     problems = (*listed.problems, *catalog.problems)
     return check_faults(

@@ -28,7 +28,7 @@ from review.models import (
     batched,
 )
 from review.settings.config import Config
-from review.upkeep.checks import CheckResult, CheckState, check_faults
+from review.upkeep.documents import CheckResult, CheckState, check_faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote, JobStatus, NotAccepted, PairStatus
 
 _JOB_FOLDER = re.compile(r"review-job-([0-9]+)", re.ASCII)

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from review import settings
-from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
+from review.acceptance.ack_selection import Pick, ack_picks, request_reviews
 from review.domain.paths import gate_id_of, sha256_hex
 from review.knowledge_base import Corpus
 from review.management.kit.command import ReviewCommand

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from review.acceptance.ack import GateEdited, NoteEdited
+from review.acceptance.ack_selection import NothingPicked, Pick, ack_picks, request_reviews
 from review.acceptance.decide import OverrideRequest, override_acceptance
-from review.acceptance.pair_actions import NothingPicked, Pick, ack_picks, request_reviews
 from review.models import CurrentAcceptance, ReviewJob
 from review.vocabulary import AcceptanceKind, Grouping, JobStatus
 from tests.builders import (

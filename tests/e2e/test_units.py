@@ -11,11 +11,17 @@ from tests.helpers.deploy_page import blocks
 
 FILES = {
     "reviews.service": ("5. The server", 0),
+    "reviews-watch.service": ("Without a broker", 0),
+    "reviews-worker.service": ("With Celery", 0),
+    "reviews-beat.service": ("With Celery", 1),
     "reviews-backup.service": ("Backups and upgrades", 0),
     "reviews-backup.timer": ("Backups and upgrades", 1),
 }
-USER_AND_PLACES = (("User=reviews\n", "User=root\n"), ("/srv/reviews/venv/bin/gunicorn", "/bin/true"),
-                   ("/srv/reviews/venv/bin/commonplace", "/bin/true"))  # fmt: skip
+PROGRAMS = ("gunicorn", "commonplace", "celery")
+USER_AND_PLACES = (
+    ("User=reviews\n", "User=root\n"),
+    *((f"/srv/reviews/venv/bin/{name}", "/bin/true") for name in PROGRAMS),
+)
 
 
 @pytest.fixture
@@ -30,9 +36,9 @@ def units(tmp_path):
 
 
 def test_are_all_of_the_page():
-    found = [*blocks("ini", under="For a team"), *blocks("ini", under="Backups and upgrades")]
+    parts = ("For a team", "Workers on several machines", "Backups and upgrades")
 
-    assert len(found) == len(FILES)
+    assert sum(len(blocks("ini", under=part)) for part in parts) == len(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)

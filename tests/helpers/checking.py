@@ -9,7 +9,7 @@ from typing import Any
 
 from review.check.check import CheckRequest, check_notes
 from review.check.documents import NotesCheckJson
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus
 from tests.builders import NOTE, make_config, make_gate, make_root
 from tests.helpers.commands import run
 
@@ -52,7 +52,7 @@ def commit_all(folder: Path, *, branch: str = "main") -> None:
 def check_clone(root: Path, **fields: Any) -> NotesCheckJson:
     """Check without a store; `fields` are those of the request."""
     config = make_config(root)
-    with open_corpus(config, use_cache=False) as corpus:
+    with Corpus(config, use_cache=False) as corpus:
         request = CheckRequest(**fields)
         return check_notes(corpus, request, config=config, store=False).document
 

@@ -15,7 +15,8 @@ def blocks(language: str, *, under: str) -> list[str]:
     text = PAGE.read_text(encoding="utf-8")
     start = re.search(rf"^(#+) {re.escape(under)}", text, re.MULTILINE)
     assert start is not None, under
-    end = re.search(rf"^#{{1,{len(start[1])}}} ", text[start.end() :], re.MULTILINE)
+    # A line above it is empty: a comment in a block begins alike.
+    end = re.search(rf"\n\n#{{1,{len(start[1])}}} ", text[start.end() :])
     section = text[start.start() : start.end() + end.start() if end else None]
     return [
         re.sub(rf"^{match[1]}", "", match[3], flags=re.MULTILINE)

@@ -17,8 +17,7 @@ from review.domain.finding_identity import (
     KnownFinding,
     choose_fingerprints,
 )
-from review.domain.regions import regions_of
-from review.domain.staleness import parse_staleness_rule
+from review.domain.staleness import parse_staleness_rule, regions_of
 from review.errors import InputRejected
 from review.ingest.parse import MAX_FINDINGS, MAX_REVIEW_CHARACTERS, read_review
 from review.management.kit.streams import read_source

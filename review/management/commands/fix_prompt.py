@@ -14,7 +14,7 @@ from review.errors import ExitCode
 from review.job_files import write_whole
 from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import refuse_to_overwrite
-from review.queue.fix_prompt import make_fix_prompt
+from review.queue.fix import make_fix_prompt
 
 # How every prompt begins: a file that does may be replaced.
 _BEGINNING = b"# Task\n\nYou edit one note"

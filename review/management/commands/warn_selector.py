@@ -29,8 +29,7 @@ from review.management.kit.output import (
     tail_lines,
     write_report,
 )
-from review.queue.csv import queue_csv
-from review.queue.entries import WarnQueue, read_warn_queue
+from review.queue.entries import WarnQueue, queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.queue.sorting import QueueSort
 from review.reviews.needs_a_look import LookRequest, read_looks

@@ -23,7 +23,6 @@ from review.documents.base import encode
 from review.domain.printing import printable
 from review.errors import ExitCode, ReviewError, UsageRefused
 from review.knowledge_base import Corpus
-from review.knowledge_base.opening import open_corpus
 from review.management.kit.arguments import (
     COMMON_EXIT_CODES,
     EXIT_CODE_MEANINGS,
@@ -136,7 +135,7 @@ class ReviewCommand(BaseCommand):
     @cached_property
     def corpus(self) -> Corpus:
         """The knowledge base; what is read of it is kept for the next command."""
-        return open_corpus(self.config, use_cache=self.use_cache)
+        return Corpus(self.config, use_cache=self.use_cache)
 
     def answer(
         self, argv: Sequence[str], *, stdin: BinaryIO | None = None, now: datetime | None = None

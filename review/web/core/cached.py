@@ -18,7 +18,6 @@ from review.calibration.calibration import read_calibration
 from review.calibration.documents import CalibrationJson, GroupRecordJson
 from review.findings.documents import LooksJson
 from review.knowledge_base import Corpus
-from review.knowledge_base.opening import open_corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends
 from review.recovery.recover import RecoveryListJson, list_recoverable
@@ -67,7 +66,7 @@ def cached(
     if kept is not None and kept[0] == revision:
         return kept[1]
     started = time.monotonic()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         answer = Answer(find(corpus, config), timezone.now())
     if time.monotonic() - started > QUICK:
         cache.set(place, (revision, answer), KEPT_SECONDS)

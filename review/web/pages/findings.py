@@ -19,7 +19,7 @@ from review import settings
 from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.findings.states import find_finding
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus
 from review.models import Disposition
 from review.queue.finding_page import FindingPage, read_finding
 from review.queue.queue import Queue, QueueLine
@@ -212,7 +212,7 @@ def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """One finding, its position in the list, and the next and the previous one."""
     filters = read_filters(request)
     queue = find(filters)
-    with open_corpus(settings.current()) as corpus:
+    with Corpus(settings.current()) as corpus:
         shown = read_finding(fingerprint, queue=queue, corpus=corpus)
     return page(
         request,

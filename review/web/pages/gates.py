@@ -11,8 +11,7 @@ from django.utils import timezone
 from review import settings
 from review.calibration.calibration import read_calibration
 from review.domain.paths import gate_path_of
-from review.knowledge_base import Gate
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus, Gate
 from review.overview.documents import GatePageJson
 from review.overview.gate_page import change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
@@ -33,7 +32,7 @@ _SHOWN = "shown"
 def gates(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
     config = settings.current()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         document = list_gates(corpus, (), note="", root=str(config.root))
     document.gates = [
         gate
@@ -81,7 +80,7 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     config = settings.current()
     answer = pair_states()
     queue = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         found, document = read_gate_page(
             corpus, answer.value, gate_id, open_findings=queue.total, config=config
         )

@@ -18,14 +18,14 @@ from django.views.decorators.http import require_POST
 from msgspec import UNSET
 
 from review import settings
-from review.acceptance.pair_actions import Pick
+from review.acceptance.ack_selection import Pick
 from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
 from review.jobs.detail import JobFile, read_job, read_job_file
 from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson, PairJson
 from review.jobs.output_states import output_states
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.protocol.telemetry import output_tokens_by_model
 from review.recovery.recover import RecoveredJson, Recovery, RecoveryAction, RecoveryJson
@@ -309,7 +309,7 @@ def _recover(
     request: HttpRequest, action: RecoveryAction, ids: Sequence[int], *, dry_run: bool
 ) -> RecoveryJson:
     config = settings.current()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         answer, _errors = Recovery(
             action=action,
             actor=actor(request),

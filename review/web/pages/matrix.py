@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from review import settings
-from review.acceptance.pair_actions import Pick
+from review.acceptance.ack_selection import Pick
 from review.documents.base import timestamp
 from review.knowledge_base import NoteFacts
 from review.models import CurrentAcceptance, ReviewPair

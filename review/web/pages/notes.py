@@ -12,12 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 
 from review import settings
-from review.acceptance.pair_actions import Pick
+from review.acceptance.ack_selection import Pick
 from review.documents.base import problem_json, timestamp
 from review.domain.diffs.words import word_diff
-from review.domain.regions import regions_of
+from review.domain.staleness import regions_of
 from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
-from review.knowledge_base.opening import open_corpus
 from review.models import FileSnapshot, ModelPartition
 from review.overview.documents import ACT, NOTHING, REVIEW, NotePairJson, NoteRowJson, NotesJson
 from review.overview.note_page import HISTORY, NotePage, read_note_page
@@ -58,7 +57,7 @@ def notes(request: HttpRequest) -> HttpResponse:
     place = filters.place(int, int, int, int, str)
     rest = [entry for entry in listing.chosen if place is None or entry[0] > place]
     paged = filters.cut(rest, NOTES_A_PAGE, lambda entry: entry[0])
-    with open_corpus(settings.current()) as corpus:
+    with Corpus(settings.current()) as corpus:
         rows = [
             _row(corpus, states, note, filters.all("model") or states.partitions)
             for _place, note in paged.items
@@ -180,7 +179,7 @@ def note(request: HttpRequest, note_path: str) -> HttpResponse:
     filters = parse_filters(request, {"model": None, "as": ["lines"]})
     config = settings.current()
     place = filters.place(int)
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         shown = read_note_page(
             corpus,
             note_path,

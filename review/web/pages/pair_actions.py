@@ -12,13 +12,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from review import settings
+from review.acceptance.ack_selection import Pick, ack_picks, request_reviews
 from review.acceptance.decide import OverrideRequest, override_acceptance
-from review.acceptance.pair_actions import Pick, ack_picks, request_reviews
 from review.domain.paths import MAX_PATH_BYTES
 from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.knowledge_base import Corpus
-from review.knowledge_base.opening import open_corpus
 from review.overview.note_page import read_note_page
 from review.reviews.pair_change import (
     Against,
@@ -85,7 +84,7 @@ def ack(request: HttpRequest) -> HttpResponse:
         picks,
         actor=actor(request),
         reason=field(request, "reason"),
-        corpus=open_corpus(config),
+        corpus=Corpus(config),
         config=config,
         now=timezone.now(),
     )
@@ -115,7 +114,7 @@ def override(request: HttpRequest) -> HttpResponse:
         expect_note_sha256=required(request, "note_sha256"),
         expect_gate_sha256=required(request, "gate_sha256"),
     )
-    answer = override_acceptance(wanted, corpus=open_corpus(settings.current()), now=timezone.now())
+    answer = override_acceptance(wanted, corpus=Corpus(settings.current()), now=timezone.now())
     names = ", ".join(pair.gate_id for pair in answer.overridden)
     return after_post(
         request, reverse("note", args=[note]), message=f"Overridden: {names} passes for {note}."
@@ -177,7 +176,7 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
     filters = parse_filters(request, _DIFF_FILTERS)
     config = settings.current()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         if not filters.one("gate") or not filters.one("model"):
             return _choose(request, filters, note_path, corpus, config)
         wanted = ChangeRequest(

@@ -14,9 +14,9 @@ from msgspec import UNSET
 
 from review import settings
 from review.documents.base import problem_json
+from review.domain.problems import in_order
 from review.findings.documents import QueueJson
-from review.knowledge_base.notes import in_order
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus
 from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
 from review.queue.queue import AGES, OLDER, Queue, QueueCursor, QueueFilter, queue_now
@@ -118,7 +118,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
     found = find(filters)
     facets = read_facets(found)
-    with open_corpus(settings.current()) as corpus:
+    with Corpus(settings.current()) as corpus:
         notes, next_cursor = read_page(found, corpus, after=after, limit=LINES_A_PAGE)
     lines = [row.line for note in notes for row in note.rows]
     first = found.rank(lines[0].cursor) + 1 if after and lines else min(len(lines), 1)
@@ -151,7 +151,7 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueueJson:
     # The command gives those of notes that are gone too, apart from the others.
     whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
     found = queue_now(settings.current(), whole, now=timezone.now())
-    with open_corpus(settings.current()) as corpus:
+    with Corpus(settings.current()) as corpus:
         entries, next_cursor = read_entry_page(found, corpus, after=after, limit=LINES_A_DOCUMENT)
         problems = list(corpus.notes_at(found.note_paths).problems)
         folder = corpus.gates.folder

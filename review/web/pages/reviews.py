@@ -15,12 +15,11 @@ from django.views.decorators.http import require_POST
 from msgspec import UNSET
 
 from review import settings
+from review.acceptance.ack_selection import Pick
 from review.acceptance.decide import set_decision
-from review.acceptance.pair_actions import Pick
 from review.errors import UsageRefused
 from review.findings.documents import LookJson, LooksJson
 from review.knowledge_base import Corpus
-from review.knowledge_base.opening import open_corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.read import HistoryRequest, read_reviews
@@ -85,7 +84,7 @@ def _looks_document(paged: Paged[LookJson], filters: Filters) -> LooksJson:
         gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
         model_partition=partitions[0] if len(partitions) == 1 else None,
     )
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         document = read_looks(corpus, scope, gates_folder=config.gates_folder)
     document.needs_a_look = list(paged.items)
     document.next = paged.next_document or UNSET
@@ -181,7 +180,7 @@ class NoDecision(UsageRefused):
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     config = settings.current()
-    corpus = open_corpus(config)
+    corpus = Corpus(config)
     document = read_reviews(corpus, HistoryRequest(pair_id=pair_id), config=config)
     return page(
         request,

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from review import settings
 from review.documents.base import from_row
 from review.domain.excerpts import wanted_words
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus
 from review.overview.documents import (
     FoundFindingJson,
     FoundNoteJson,
@@ -40,7 +40,7 @@ def search(request: HttpRequest) -> HttpResponse:
     found = SearchResult()
     if words:
         config = settings.current()
-        with open_corpus(config) as corpus:
+        with Corpus(config) as corpus:
             found = search_texts(
                 corpus, words, kinds=kinds, offset=offset, seconds=_INDEX_SECONDS, config=config
             )

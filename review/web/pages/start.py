@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from review import settings
 from review.jobs.costs import CostsJson, read_costs
-from review.knowledge_base.opening import open_corpus
+from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
 from review.overview.status import find_orphans, read_coverage, read_status
@@ -45,7 +45,7 @@ def start(request: HttpRequest) -> HttpResponse:
 def read_whole_status(partition: str | None = None) -> StatusJson:
     """The answer of `review_status`."""
     config, now = settings.current(), timezone.now()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         return read_status(corpus, model_partition=partition, fail_on=(), config=config, now=now)
 
 
@@ -55,7 +55,7 @@ def _context(filters: Filters) -> dict[str, Any]:
     states, looks = answer.value, needs_a_look().value.needs_a_look
     facets = read_facets(queue_now(config, QueueFilter(), now=timezone.now()))
     trend, lenses = trends()
-    with open_corpus(config) as corpus:
+    with Corpus(config) as corpus:
         orphans = find_orphans(corpus, states)
     events, _following = newest_events(filters, limit=READ_EVENTS, gates_folder=config.gates_folder)
     return {

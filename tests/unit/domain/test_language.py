@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.domain.language import language_of
+from review.domain.applicability import language_of
 
 
 @pytest.mark.parametrize(

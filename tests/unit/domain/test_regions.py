@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.regions import Regions, regions_of
+from review.domain.staleness import Regions, regions_of
 
 MARKDOWN = st.text(alphabet="#=->`~ \t\r\n\ufeffab:!<", max_size=120) | st.text(max_size=80)
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.domain.regions import regions_of
 from review.domain.staleness import (
     MAX_LINES,
     MAX_WORDS,
@@ -16,6 +15,7 @@ from review.domain.staleness import (
     body_ratio,
     changed_regions,
     parse_staleness_rule,
+    regions_of,
 )
 from review.vocabulary import Region
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from review.findings.documents import QueueEntryJson, QueueFindingJson
 from review.knowledge_base import NoteText
 from review.protocol.prompt import PromptGate, framed
-from review.queue.fix_prompt import render_fix_prompt
+from review.queue.fix import render_fix_prompt
 
 NOTE_TEXT = "# A\n\nA reader finds it.\n"
 GATES = [PromptGate("prose/x", "kb/instructions/review-gates/prose/x.md", "# X\n\nAsk.\n")]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.protocol.output import parse_output
-from review.protocol.output_diagnosis import near_sentinels
-from review.protocol.sentinels import ExpectedPair, end_line, start_line
+from review.protocol.sentinels import ExpectedPair, end_line, near_sentinels, start_line
 
 TOKEN = "0a1b2c3d"
 DASHED = "kb/notes/-dash_x.md"

@@ -47,11 +47,11 @@ def ask(playing: Playing, kind: str, *, stop: threading.Event | None = None, **c
 
 
 @cache
-def provider_at(url: str, kind: str):
+def provider_at(url: str, kind: str, **settings):
     """Making a client takes a quarter of a second."""
     address = url if kind == "anthropic" else f"{url}/v1"
     declared = RunnerSettings(
-        name="api", kind=ApiKind(kind), address=address, key="TEST_KEY", prices=PRICES
+        name="api", kind=ApiKind(kind), address=address, key="TEST_KEY", prices=PRICES, **settings
     )
     return open_provider(declared, environ={"TEST_KEY": KEY})
 
@@ -71,6 +71,15 @@ class TestAnswer:
         body = playing.bodies()[0]
         assert "high" in (body.get("reasoning_effort"), body.get("output_config", {}).get("effort"))
         assert prompt_of(body) == prompt()
+
+    def test_may_be_longer_than_the_sdk_allows_without_streaming(self, playing):
+        provider = provider_at(playing.url, "anthropic", max_output_tokens=128_000)
+        call = ModelCall(prompt(), "some-model-1")
+
+        found = run_api(provider, call, ordinals=[1, 2], timeout=20.0, stop=threading.Event())
+
+        assert found.failure is None
+        assert playing.bodies()[0]["max_tokens"] == 128_000
 
     def test_has_its_prompt_cached_up_to_the_first_note(self, playing):
         ask(playing, "anthropic")
