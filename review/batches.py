@@ -1,4 +1,4 @@
-"""Sends the jobs of a sweep as batches: claimed first, then submitted, then recorded; collects them.
+"""Sends the jobs of a sweep as batches: claimed, submitted, recorded; collects the results.
 
 An open batch is one of running jobs; its submission may not have been recorded.
 """
@@ -157,7 +157,6 @@ class BatchDispatch:
 def _next_jobs(
     next_job: Callable[[], int | None], may_start: Callable[[int], bool]
 ) -> Iterator[ReviewJob]:
-    """The jobs for one batch."""
     count = tokens = 0
     while count < _JOBS_PER_BATCH and tokens < _TOKENS_PER_BATCH and may_start(count):
         if (job_id := next_job()) is None:
@@ -182,7 +181,6 @@ def _claim(jobs: Sequence[ReviewJob], worker: Worker) -> list[ReviewJob]:
 
 
 def open_batches(*, runner: str = "") -> list[OpenBatch]:
-    """The batches with running jobs, the oldest first."""
     running = ReviewJob.objects.with_names().filter(
         status=JobStatus.RUNNING, batch_until__isnull=False
     )

@@ -96,7 +96,6 @@ class FixRecord:
         self.path = config.root / REPORTS_FOLDER / "fixes" / name
 
     def add(self, what: str, told: Mapping[str, object]) -> None:
-        """Append a line that says `what`."""
         line = json.dumps({"what": what, **told}, ensure_ascii=False) + "\n"
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         with refusing_to(f"record what is mended in {self.path}"):

@@ -93,7 +93,7 @@ def no_note_found(places: Iterable[str]) -> str:
     """Return why there is nothing to review, and where notes belong."""
     return (
         f"no note was found below {', '.join(places)}: put Markdown files there, or name other"
-        " folders in kb/review.toml ([notes] roots)"
+        ' folders in kb/review.toml ([notes] roots; "." is the repository itself)'
     )
 
 

@@ -75,8 +75,6 @@ class IngestRequest:
 
 @dataclass(frozen=True)
 class RefusedJob:
-    """A job whose output was not ingested, and why."""
-
     review_job_id: int
     error: ReviewError
 

@@ -198,7 +198,6 @@ class KnownFindings:
             self._read_findings(keys)
 
     def note_text(self, pair: ReviewPair) -> str:
-        """Return the note's text as it was reviewed."""
         self._read_texts([pair.note_snapshot_id])
         return self._texts[pair.note_snapshot_id]
 

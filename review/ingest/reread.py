@@ -29,8 +29,6 @@ class RereadJson(Document):
 
 
 class RereadReviewsJson(Document, kw_only=True):
-    """The answer of `reread_reviews`."""
-
     schema: str = "reread-reviews/1"
     dry_run: bool
     decided: list[RereadJson]
@@ -57,17 +55,9 @@ def reread_reviews(
         if decision not in ACCEPTING_DECISIONS:
             continue
         if dry_run:
-            document = RereadJson(
-                review_pair_id=pair_id,
-                note_path=pair.note.path,
-                gate_path=pair.gate.path,
-                gate_id=gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-                model_partition=pair.job.model_partition.name,
-                decision=decision.value,
-                accepted=None,
-                not_accepted_because=None,
-            )
-            decided.append(document)
+            gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
+            names = (pair.note.path, pair.gate.path, gate_id, pair.job.model_partition.name)
+            decided.append(RereadJson(pair_id, *names, decision.value, None, None))
             continue
         with suppress(PairOfAnotherModel):
             done = set_decision(

@@ -60,8 +60,6 @@ class PricedEstimateJson(Document, kw_only=True):
 
 
 class CostsJson(Document, kw_only=True):
-    """Costs of all jobs that were run, in total and by what they have in common."""
-
     total: CostJson
     gates: list[CostJson]
     lenses: list[CostJson]

@@ -77,7 +77,6 @@ class JobFactory:
         self._now = now
 
     def estimate(self, pairs: Sequence[DraftPair]) -> int:
-        """Estimate the tokens of the prompt of `pairs`."""
         return estimate_tokens(self._prompt(pairs, _MEASURING_TOKEN, _MEASURING_PATH))
 
     def create(
@@ -142,7 +141,6 @@ class JobFactory:
     def _omitted(
         self, pairs: Sequence[DraftPair], omit: Collection[str], keys: _Keys
     ) -> dict[tuple[str, str], SkippedJson]:
-        """Return the pairs that are left out, each with the reason."""
         queued: dict[tuple[str, str], int] = {}
         if ALREADY_QUEUED in omit:
             queued = in_flight(self.model_partition, note_paths={pair.note_path for pair in pairs})

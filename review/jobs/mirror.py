@@ -64,7 +64,6 @@ class JobFiles:
         return rewrite_job_files(self.job.pk, config=self.config) if self._has_moved() else failures
 
     def manifest(self) -> str:
-        """Render `MANIFEST.json`."""
         job = self.job
         manifest = from_row(
             Manifest,

@@ -88,7 +88,7 @@ class Corpus:
         # Our own output never holds notes, even below a note root.
         artifacts = os.path.relpath(os.path.realpath(config.artifacts), self._root)
         self._rules = ScanRules(
-            roots=tuple(normalise_path(root) for root in config.note_roots),
+            roots=tuple("" if root == "." else normalise_path(root) for root in config.note_roots),
             excludes=config.excludes,
             pruned=frozenset({REPORTS_FOLDER, artifacts}),
             gates_folder=self._gates_folder,
@@ -98,7 +98,9 @@ class Corpus:
         self._disk_paths = DiskPaths(self._root)
         self.muted = config.muted
         self.flavour = flavour_of(
-            config.flavour, anchors=config.anchors, site_root=config.site_root
+            config.flavour,
+            anchors=config.anchors,
+            site_root="" if config.site_root == "." else config.site_root,
         )
 
     def __enter__(self) -> Corpus:
@@ -125,7 +127,7 @@ class Corpus:
             scanner.add_roots()
         found = scanner.result()
         notes = self._load(found, now_ns, named=scanner.files)
-        folders = tuple(f"{path}/" for path in scanner.folders)
+        folders = tuple(f"{path}/" if path else "" for path in scanner.folders)
         gone = self._index.notes.keys() - {entry.path for entry in found.entries}
         self._index.forget(self._index.notes, [path for path in gone if path.startswith(folders)])
         return notes
@@ -202,7 +204,7 @@ class Corpus:
 
     def lacking(self) -> list[str]:
         """Say that there are no notes or no gates, which an empty answer does not tell."""
-        notes = [] if self.count_other_notes(()) else [no_note_found(self._rules.roots)]
+        notes = [] if self.count_other_notes(()) else [no_note_found(self._config.note_roots)]
         return notes if self.gates.gates else [*notes, no_gate_found(self._gates_folder)]
 
     def unknown_muted(self) -> list[str]:

@@ -139,7 +139,7 @@ class DiskPaths:
         :raises UnreadableFile: a folder on the way leads out of the root or cannot be read.
         """
         found: tuple[str, ...] = ("",)
-        for part in path.split("/"):
+        for part in path.split("/") if path else ():
             found = tuple(
                 f"{folder}/{name}" if folder else name
                 for folder in found

@@ -31,13 +31,12 @@ from review.knowledge_base.reader import (
     read_file,
     resolve_inside,
 )
-from review.knowledge_base.walker import MARKDOWN, Scanner, ScanRules
+from review.knowledge_base.walker import KB_FOLDER, MARKDOWN, Scanner, ScanRules
 from review.protocol.prompt import LinkRow, PromptNote
 
 if TYPE_CHECKING:
     from pathspec import PathSpec
 
-KB_FOLDER = "kb"
 _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
@@ -87,7 +86,7 @@ class RepositoryFiles(Collection[str]):
         return [entry.path for entry in scanner.result().entries]
 
     def _exists(self, path: str) -> bool:
-        if "/." in f"/{path}" or "\0" in path or self._rules.prunes(path):
+        if not path or "/." in f"/{path}" or "\0" in path or self._rules.prunes(path):
             return False
         try:
             return any(

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
-from review.domain.paths import MAX_PATH_BYTES, composed, did_you_mean, name_problem, path_below
+from review.domain.paths import (
+    MAX_PATH_BYTES,
+    composed,
+    did_you_mean,
+    is_below,
+    name_problem,
+    path_below,
+)
 from review.domain.printing import printable_line
 from review.domain.problems import Problem
 from review.errors import InputRejected
@@ -28,6 +35,7 @@ from review.knowledge_base.reader import (
 from review.settings.file import ConfigRefused
 from review.vocabulary import ProblemCode
 
+KB_FOLDER = "kb"
 MARKDOWN = ".md"
 # Ends the name of the folder that holds a gate's cases.
 CASES = ".cases"
@@ -59,7 +67,8 @@ class FileEntry(NamedTuple):
 class ScanRules:
     """The files that a walk includes and excludes.
 
-    :param roots: root-relative folders that a walk starts in unless others are named.
+    :param roots: root-relative folders that a walk starts in unless others are named; `""` is the
+        root with all but its folder `kb`, unless a folder in that is named too.
     :param excludes: root-relative patterns, as in `.gitignore`.
     :param pruned: root-relative folders that hold no notes whatever links to them.
     :param gates_folder: cases below it are neither notes nor gates; "" takes them as files.
@@ -79,11 +88,14 @@ class ScanRules:
             below = below.removeprefix(f"{root}/")
         hidden = any(part.startswith(".") for part in below.split("/"))
         if hidden or self.prunes(path):
-            return "hidden files and the reports folder are never reviewed"
+            return "hidden files, the reports folder and what belongs to kb/ are never reviewed"
         return ""
 
     def prunes(self, path: str) -> bool:
-        return any(f"{path}/".startswith(f"{name}/") for name in self.pruned)
+        if any(f"{path}/".startswith(f"{name}/") for name in self.pruned):
+            return True
+        is_ours = "" in self.roots and is_below(path, KB_FOLDER)
+        return is_ours and not any(root and is_below(path, root) for root in self.roots)
 
 
 @dataclass(frozen=True)
@@ -167,7 +179,7 @@ class Scanner:
             folder, _, name = path.rpartition("/")
             names[folder].add(name)
         for path, wanted in sorted(names.items()):
-            for disk_path in self._spellings(path) or ():
+            for disk_path in () if self._rules.prunes(path) else self._spellings(path) or ():
                 if folder_there := self._resolved(path, disk_path):
                     self._list(folder_there, wanted)
         self._stack.clear()  # a folder may have such a name too
@@ -198,7 +210,7 @@ class Scanner:
         return self._folder(path, disk_path, real)
 
     def _folder(self, path: str, disk_path: str, real: str) -> _Folder:
-        is_below_root = any(f"{real}/".startswith(f"{root}/") for root in self._rules.roots)
+        is_below_root = any(is_below(real, root) for root in self._rules.roots)
         if is_below_root and not self._rules.refusal(real) and not self._excludes_all(real):
             path, disk_path = composed(real), real
         return _Folder(path, disk_path, real)
@@ -256,9 +268,9 @@ class Scanner:
         is_other = not name.endswith(self._rules.suffix) and entry.is_file(follow_symlinks=False)
         if name.startswith(".") or (is_other and not name.lower().endswith(_MISNAMED)):
             return
-        path = disk_path = f"{folder.disk_path}/{name}"
+        path = disk_path = f"{folder.disk_path}/{name}" if folder.disk_path else name
         if not name.isascii() or folder.path != folder.disk_path:
-            path = f"{folder.path}/{composed(name)}"
+            path = f"{folder.path}/{composed(name)}".lstrip("/")
         is_plain = name.isascii() and name.isprintable() and len(path) <= _SURELY_SHORT
         if not is_plain and (reason := name_problem(path)):
             self._report(printable_line(path), ProblemCode.BAD_NAME, reason)

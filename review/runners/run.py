@@ -150,7 +150,6 @@ def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
 
 
 def forget_run(files: Path) -> None:
-    """Remove the scratch folder that a dead parent's run left."""
     record = read_record(files)
     if record is not None and Path(record.scratch).name.startswith(_SCRATCH_PREFIX):
         shutil.rmtree(record.scratch, ignore_errors=True)

@@ -57,6 +57,9 @@ class _Money(Decimal): ...
 class _Folder(str): ...
 
 
+class _FolderOrRoot(str): ...
+
+
 class _Argument(str): ...
 
 
@@ -152,13 +155,13 @@ class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 # Each key's field of `review.settings.config.Config`, and its type.
 _SECTIONS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
     "notes": {
-        "roots": ("note_roots", Annotated[tuple[_Folder, ...], Meta(min_length=1)]),
+        "roots": ("note_roots", Annotated[tuple[_FolderOrRoot, ...], Meta(min_length=1)]),
         "excludes": ("excludes", tuple[_Name, ...]),
         "max_bytes": ("max_note_bytes", _Positive),
         "cache": ("uses_cache", bool),
         "flavour": ("flavour", _Flavour),
         "anchors": ("anchors", _Anchors),
-        "site_root": ("site_root", _Folder),
+        "site_root": ("site_root", _FolderOrRoot),
     },
     "prompt": {"strip_comments": ("strips_comments", bool), "max_gates": ("max_gates", _Positive)},
     "gates": {"folder": ("gates_folder", _Folder), "contracts": ("contracts", tuple[_Below, ...])},
@@ -323,9 +326,11 @@ def _value(kind: type, value: object) -> object:
     if kind is _Argument:
         return _Argument(_argument(value))
     parts = [part for part in value.split("/") if part not in ("", ".")]
+    if kind is _FolderOrRoot and not parts and value.startswith("."):
+        return _FolderOrRoot(".")
     if value.startswith("/") or ".." in parts or not parts:
         raise ValueError(f"expected a folder below the root, got {value!r:.99}")
-    return _Folder("/".join(parts))
+    return kind("/".join(parts))
 
 
 def _argument(value: str) -> str:

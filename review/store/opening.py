@@ -319,7 +319,6 @@ def is_there(using: str = DEFAULT_DB_ALIAS) -> bool:
 
 
 def known_migrations() -> frozenset[str]:
-    """The names of this version's migrations, from their files, without an import."""
     folder = Path(review.__file__).parent / "migrations"
     return frozenset(file.stem for file in folder.glob("[0-9]*.py"))
 

@@ -33,8 +33,6 @@ _FAILURES = 10
 
 
 class StopReason(StrEnum):
-    """Reason for a sweep to end before its work is done."""
-
     INTERRUPTED = "interrupted"
     ACCOUNT_EXHAUSTED = "account-exhausted"
     RUNNER_UNUSABLE = "runner-unusable"
@@ -125,7 +123,6 @@ class StopPolicy:
             self.end(StopReason.FAILING, f"the first {number} jobs all failed: {reason}")
 
     def end(self, reason: StopReason, because: str) -> None:
-        """Let no other job start."""
         if self.reason is None:
             self.reason, self.because = reason, because
 

@@ -143,8 +143,6 @@ class SweepEvent:
 
 @dataclass(frozen=True)
 class JobSent:
-    """A job was sent to a provider as a part of a batch."""
-
     review_job_id: int
     batch_id: str
     pair_count: int
@@ -280,7 +278,6 @@ class Tally:
         return self._known.get("cost_usd")
 
     def count_cost(self, usage: Usage) -> None:
-        """Add the cost and the tokens of a job's runs."""
         self.jobs_without_cost += usage.cost_usd is None or not usage.whole
         for name in ("cost_usd", "input_tokens", "output_tokens"):
             value = getattr(usage, name)

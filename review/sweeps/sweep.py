@@ -10,16 +10,16 @@ from functools import partial
 import msgspec
 
 from review.documents.base import from_row, problem_json, timestamp
-from review.domain.paths import gate_id_of
 from review.errors import ReviewError
 from review.ingest.load import RefusedJob
+from review.ingest.parse import names_of
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
 from review.jobs.create import ALREADY_QUEUED
 from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
 from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
-from review.models import ReviewJob, ReviewPair
+from review.models import ReviewJob
 from review.recovery.close import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
 from review.selection.documents import TargetInput
@@ -84,7 +84,6 @@ def sweep(
 
 
 def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> SweepJson:
-    """The answer of a dry run."""
     began, tally = worker.clock(), Tally()
     targets = _select(corpus, request, tally)
     created = create_wanted(targets, request, worker=worker, tally=tally)
@@ -131,15 +130,9 @@ class _Sweep:
     def salvage(self, job_ids: Iterable[int]) -> None:
         """Close orphaned jobs; another sweep may be quicker."""
         worker = self.worker
+        close = partial(salvage_job, actor=worker.actor, parent=worker.parent, config=worker.config)
         for job_id in job_ids:
-            salvage = partial(
-                salvage_job,
-                job_id,
-                actor=worker.actor,
-                parent=worker.parent,
-                config=worker.config,
-                now=worker.clock(),
-            )
+            salvage = partial(close, job_id, now=worker.clock())
             try:
                 document = retry_while_busy(salvage, stop=worker.stop)
             except ReviewError as refused:
@@ -166,16 +159,10 @@ class _Sweep:
             if update.runs_rest_again:
                 feeder.again(update.missing)
         if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):
-            self._skip_pairs(update.review_job_id)
+            job_id = update.review_job_id
+            for name in names_of(ReviewJob(pk=job_id), self.worker.config).values():
+                self.tally.skip(SkippedJson(*name, ALREADY_QUEUED, job_id))
         self.on_event(event_of(update), self.tally)
-
-    def _skip_pairs(self, job_id: int) -> None:
-        """Count the pairs of a job that another parent has claimed."""
-        pairs = ReviewPair.objects.filter(job_id=job_id)
-        gates_folder = self.worker.config.gates_folder
-        for note_path, gate_path in pairs.values_list("note__path", "gate__path"):
-            gate_id = gate_id_of(gate_path, gates_folder=gates_folder)
-            self.tally.skip(SkippedJson(note_path, gate_id, ALREADY_QUEUED, job_id))
 
 
 def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:

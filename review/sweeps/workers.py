@@ -52,7 +52,7 @@ class WorkerRequest:
 
 
 def resolve_runner(request: WorkerRequest, *, config: Config) -> tuple[RunnerSpec, Provenance]:
-    """Return the runner, and the model and effort to pass to it, for the partition; nothing is started.
+    """Return the runner, and the model and effort to pass to it; nothing is started.
 
     :raises UnknownRunner, ConfigRefused, RunnerCannot, NoSuchEffort, PartitionMismatch: it cannot.
     :raises UsageRefused: the partition has several models and none is named.

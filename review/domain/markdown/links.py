@@ -188,7 +188,7 @@ def _is_of_a_site(target: str, base: LinkBase) -> bool:
     if site_root is not None and base.flavour.makes_pages and target.startswith("/"):
         # A page may come from elsewhere, unless the folder that it would lie in is here.
         folder = target.partition("#")[0].strip("/").rpartition("/")[0]
-        here = (folder, f"{site_root}/{folder}")
+        here = (folder, f"{site_root}/{folder}".lstrip("/"))
         return bool(folder) and not any(path in base.known for path in here)
     if site_root is not None or not target.startswith(("/", "@/")):
         return False
@@ -216,7 +216,7 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
     site_root = base.flavour.site_root
     roots: list[list[str]] = [[]]
     if site_root is not None:
-        parts = site_root.split("/")
+        parts = site_root.split("/") if site_root else []
         # Beside the folder of one language are those of the others.
         roots = [parts, parts[:-1], [], *_ASSETS]
     is_of_root = name.startswith(("/", "@/"))
@@ -244,7 +244,7 @@ def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> 
         assets = (f"{root[0]}/{name.replace('../', '')}" for root in _ASSETS)
         found = next((path for path in assets if path in base.known), None)
     elif is_of_root and site_root is not None:  # sites write addresses in small letters
-        found = _by_stem(f"{site_root}/{name.strip('@/')}", note_path, base.stems)
+        found = _by_stem(f"{site_root}/{name.strip('@/')}".lstrip("/"), note_path, base.stems)
     elif not base.flavour.wikilinks and "." not in name:
         found = _by_stem(name, note_path, base.stems)
     return found or _by_address(name, base)

@@ -33,7 +33,7 @@ default_tools_approval_mode = "approve"
 """
 _NO_NOTES = (
     f"there are no notes yet: put Markdown files under {NOTES_FOLDER}, or name the folders that hold"
-    " them in kb/review.toml ([notes] roots)"
+    ' them in kb/review.toml ([notes] roots; "." is the repository itself)'
 )
 _FLAVOUR = (
     'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'

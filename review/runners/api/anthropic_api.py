@@ -32,8 +32,6 @@ _PLACES: Places = {
 
 
 class AnthropicProvider(ApiProvider):
-    """Calls of Anthropic's SDK."""
-
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import anthropic
 

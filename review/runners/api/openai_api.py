@@ -38,8 +38,6 @@ _FAILED = "failed"
 
 
 class OpenAIProvider(ApiProvider):
-    """Calls of OpenAI's SDK."""
-
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import openai
 

@@ -1,4 +1,4 @@
-"""Calls, replies, batches and failures that both kinds of model API have in common, and structured output."""
+"""Calls, replies, batches and failures of both kinds of model API, and structured output."""
 
 from __future__ import annotations
 
@@ -160,8 +160,6 @@ class BatchUndecided(ReviewError):
 
 @dataclass(frozen=True)
 class ModelCall:
-    """One prompt for one model."""
-
     prompt: str
     model: str
     effort: str | None = None

@@ -20,8 +20,6 @@ _PAUSE = 0.01
 
 
 class Processes:
-    """The processes of this host."""
-
     def __init__(self) -> None:
         self.host = socket.gethostname()
 

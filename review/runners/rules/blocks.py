@@ -208,7 +208,6 @@ class Block:
 
     @cached_property
     def inline(self) -> Inline:
-        """The inline markup of a block of text."""
         return read_inline(self.text, self.token)
 
     @property
@@ -229,7 +228,6 @@ class Block:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of `text`."""
         return self.text.split("\n")
 
     def line_at(self, offset: int) -> int:

@@ -1,4 +1,4 @@
-"""Rules on links, anchors, footnotes and labels: do they lead somewhere, and does the reader learn why to follow them."""
+"""Rules on links, anchors, footnotes and labels: they lead somewhere, and tell why to follow."""
 
 from __future__ import annotations
 

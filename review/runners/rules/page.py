@@ -89,18 +89,15 @@ class Page:
 
     @cached_property
     def frontmatter(self) -> Frontmatter:
-        """The frontmatter, or none."""
         return parse_frontmatter(self.given.text)
 
     @cached_property
     def document(self) -> MarkdownDocument:
-        """The parsed text below the frontmatter."""
         body = self.given.text[self._body_offset :].removeprefix("\ufeff")
         return read_markdown(body, self.given.flavour)
 
     @cached_property
     def lines_above(self) -> int:
-        """The number of lines above the body."""
         return len(_LINE_END.findall(self.given.text, 0, self._body_offset))
 
     @property
@@ -114,7 +111,6 @@ class Page:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The blocks of the body."""
         return list(read_blocks(self.document, first_line=self.lines_above + 1))
 
     @cached_property

@@ -45,6 +45,19 @@ class TestSelection:
             "docs/guide.md"
         ]
 
+    def test_takes_a_vault_whose_notes_lie_in_the_root(self, root):
+        for path in ("top.md", "sub/\u00fc.md", "kb/AGENTS.md", ".obsidian/x.md"):
+            write(root, path)
+        vault = functools.partial(make_corpus, root, note_roots=(".",))
+
+        assert [note.path for note in vault().notes().notes] == ["sub/\u00fc.md", "top.md"]
+        assert [note.path for note in vault().notes_at(["top.md", A]).notes] == ["top.md"]
+        assert [note.path for note in vault().notes(["top.md"]).notes] == ["top.md"]
+        with pytest.raises(NoSuchNote, match="belongs to kb/"):
+            vault().notes(["kb/AGENTS.md"])
+        both = make_corpus(root, note_roots=(".", "kb/notes")).notes().notes
+        assert {note.path for note in both} > {A, "top.md"}
+
     def test_takes_an_absolute_path_below_the_root(self, root):
         assert [note.path for note in make_corpus(root).notes([str(root / A)]).notes] == [A]
 
