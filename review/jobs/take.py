@@ -78,8 +78,16 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
         created=taking.created,
         skipped=taking.skipped[:_SHOWN_SKIPPED],
         queued=queued.count(),
-        left=max(0, len(targets) - sum(job.pair_count for job in taking.jobs)),
+        left=_count_left(targets, taking),
     )
+
+
+def _count_left(targets: Sequence[TargetJson], taking: _Taking) -> int:
+    """Count the pairs that are in no job that somebody works on."""
+    running = ReviewJob.objects.filter(pk__in=NamedKeys(taking.open_ids), status=JobStatus.RUNNING)
+    ids = set(running.values_list("pk", flat=True))
+    made = sum(job.pair_count for job in taking.jobs if job.review_job_id not in ids)
+    return max(0, sum(item.open_review_job_id not in ids for item in targets) - made)
 
 
 @dataclass
@@ -151,6 +159,7 @@ class _Taking:
         if self.open_ids:
             open_jobs = f"open jobs: {len(self.open_ids)}"
             why = f"every pair of this scope is fresh or in an open job; {open_jobs}"
+            hint = f"hand in their reviews; the first is job {min(self.open_ids)}"
         if smallest > most:
             why = f"the smallest queued prompt has {smallest} tokens, more than {most}"
             hint = f"ask for more: --max-tokens {smallest}"

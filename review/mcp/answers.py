@@ -26,6 +26,7 @@ _MOST = 20
 _TOOL_OF = {
     "next_review_job": "take_jobs",
     "ack_trivial_changes": "ack_trivial",
+    "ingest_bundle_output": "submit_review",
     "warn_selector": "findings",
 }
 

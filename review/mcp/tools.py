@@ -120,7 +120,9 @@ class TakeJobs(Tool):
         bool, Meta(description="one job a note for gates of several lenses: fewer prompts")
     ] = False
     jobs: Annotated[int, Meta(ge=1, le=50, description="at most so many")] = 5
-    max_tokens: Annotated[int, Meta(ge=1, description="of all prompts together")] = PROMPT_TOKENS
+    max_tokens: Annotated[
+        int, Meta(ge=1, description="of all prompts together; above the default, one job is taken")
+    ] = PROMPT_TOKENS
 
     def call(self, runner: str) -> Call:
         skips = self.skip_rules and bool(self.gates or self.all_gates)

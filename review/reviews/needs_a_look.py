@@ -27,6 +27,8 @@ from review.reviews.texts import rationales
 from review.selection.path_filters import below, digests_of, within
 from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
+# Fewer occur in many notes.
+_FEW_WORDS = 5
 _BY_FINDINGS = (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND, LookReason.FLIPPED)
 
 
@@ -124,8 +126,15 @@ def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
     pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
     for pair_id, text in pairs.values_list("pk", "note_snapshot__text").iterator(chunk_size=100):
         quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")
-        if not any(quote_lines(text, quote) for quote in quotes.values_list("quote", flat=True)):
+        if not any(_occurs(text, quote) for quote in quotes.values_list("quote", flat=True)):
             yield pair_id
+
+
+def _occurs(text: str, quote: str) -> bool:
+    """Return True if a quote is in the text, or begins or ends in it: some quote two places as one."""
+    words = quote.split()
+    ends = (words[:_FEW_WORDS], words[-_FEW_WORDS:]) if len(words) > _FEW_WORDS else ()
+    return any(quote_lines(text, some) for some in (quote, *map(" ".join, ends)))
 
 
 def _accepted_passes() -> Iterator[int]:

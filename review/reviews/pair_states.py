@@ -124,9 +124,10 @@ def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
     scope = Scope(notes=listed.notes, gates=catalog.gates)
     obligations = read_obligations(config)
     stored, decisions, gone = _read_stored(scope)
+    taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
     applicable = {
-        note.kind: tuple(MISSING if gate in scope.gates_of(note) else "" for gate in scope.gates)
-        for note in scope.notes
+        kind: tuple(MISSING if gate in taken else "" for gate in scope.gates)
+        for kind, taken in taken_by.items()
     }
     rows: dict[str, dict[str, Row]] = {}
     for name in sorted(stored):
@@ -166,7 +167,7 @@ def _read_stored(
     gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
     names = dict(ModelPartition.objects.values_list("pk", "name"))
     states: dict[str, dict[str, dict[int, str]]] = {}
-    decisions: dict[str, dict[str, Counter[str]]] = {}
+    tally: Counter[tuple[int, int, str]] = Counter()
     gone: dict[str, set[int]] = {"note": set(), "gate": set()}
     rows = CurrentAcceptance.objects.values_list(
         "model_partition_id",
@@ -184,8 +185,7 @@ def _read_stored(
             gone["gate"].add(gate)
         elif note in notes:
             at = gates[gate]
-            counts = decisions.setdefault(names[partition], {})
-            counts.setdefault(scope.gates[at].path, Counter())[decision] += 1
+            tally[partition, at, decision] += 1
             if gate_text != scope.snapshots.get(gate):
                 state = Staleness.GATE_CHANGED.value
             elif note_text != scope.snapshots.get(note):
@@ -193,6 +193,10 @@ def _read_stored(
             else:
                 state = FRESH if decision == Decision.PASS else decision
             of_partition.setdefault(notes[note], {})[at] = state
+    decisions: dict[str, dict[str, Counter[str]]] = {}
+    for (partition, at, decision), count in tally.items():
+        counts = decisions.setdefault(names[partition], {})
+        counts.setdefault(scope.gates[at].path, Counter())[decision] = count
     return states, decisions, gone
 
 

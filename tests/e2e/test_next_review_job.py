@@ -65,6 +65,12 @@ class TestTaking:
         assert "\n".join(prompt).strip() == (root / job.prompt_path).read_text().strip()
         assert (job.status, job.runner, job.claimed_by) == ("running", "agent", "agent:bo")
 
+    def test_counts_as_left_what_nobody_works_on(self, root):
+        counts = [take(*SCOPE, "--json").json for _ in range(2)]
+
+        assert [taken["left"] for taken in counts] == [8, 6]
+        assert [taken["jobs"][0]["pair_count"] for taken in counts] == [1, 2]
+
     def test_makes_no_more_jobs_than_it_takes(self, root):
         take(*SCOPE)
 

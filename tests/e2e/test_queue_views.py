@@ -185,6 +185,13 @@ class TestNeedsALook:
 
         assert self.looks() == [(NOTE_A, why)]
 
+    def test_a_quotation_of_two_places_in_one_is_none(self, root):
+        quoted = "its title, then by its links.\n  > A reader finds a note by its title"
+        review = f"### Findings\n- WARN: twice\n  > {quoted}\n\n## Result: WARN"
+        review_pairs(root, ("a.md", "prose/x"), review=review)
+
+        assert self.looks() == []
+
     def test_a_pass_with_a_remark_is_none(self, root):
         review_pairs(
             root,

@@ -38,9 +38,9 @@ class TestFailures:
         [
             ("cut-off", "pairs-missing", "the START of pair 1 on line 1 is never closed"),
             (
-                "headed",
+                "labelled",
                 "no-output",
-                "line 1 looks like the START of pair 1, but '##' stands ahead of ===",
+                "line 1 looks like the START of pair 1, but 'Block:' stands ahead of ===",
             ),
         ],
     )

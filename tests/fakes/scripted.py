@@ -112,7 +112,7 @@ CASES = {
     "bad-flag": lambda _prompt: fail("error: unknown option '--model'"),
     "broken": lambda _prompt: fail("it broke", 3),
     "cut-off": lambda prompt: say(blocks(prompt).split("=== PAIR REVIEW END")[0]),
-    "headed": lambda prompt: say(blocks(prompt).replace("=== PAIR", "## === PAIR")),
+    "labelled": lambda prompt: say(blocks(prompt).replace("=== PAIR", "Block: === PAIR")),
     "first-only": lambda prompt: say(re.split(r"(?<====\n)\n", blocks(prompt))[0]),
 }
 
