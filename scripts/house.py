@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 42_700,
-    "statements": 23_600,
+    "lines in review/": 42_250,
+    "statements": 23_250,
     "lines in the longest module": 400,
-    "modules in the largest folder": 20,
+    "modules in the largest folder": 18,
     "class names used twice": 0,
     "lines over 100 characters": 290,
 }
