@@ -23,7 +23,6 @@ from review.domain.markdown.links import (
     resolve_link,
 )
 from review.domain.markdown.prompt_text import text_for_prompt
-from review.domain.paths import composed
 from review.knowledge_base.reader import (
     DiskPaths,
     UnreadableFile,
@@ -152,8 +151,7 @@ class Linker:
     ) -> None:
         self.flavour = flavour
         if flavour.name == "obsidian":  # which finds names in all of its vault
-            names = (composed(path.name) for path in Path(root).iterdir() if path.is_dir())
-            rules = replace(rules, roots=tuple(name for name in names if name[0] != "."))
+            rules = replace(rules, roots=("",))
         self.repository = RepositoryFiles(root, rules=rules, disk_paths=disk_paths)
         self._root = root
         self._disk_paths = disk_paths

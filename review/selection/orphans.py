@@ -93,7 +93,8 @@ def find_renames(
     if not CurrentAcceptance.objects.exists():
         return []
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
-    found = _renames(corpus, gates, gates, kind="gate")
+    there = {*gates, *(problem.path for problem in corpus.gates.problems)}
+    found = _renames(corpus, gates, there, kind="gate")
     if new:
         present = corpus.notes().notes if listed is None else listed
         found += _renames(corpus, new, {note.path for note in present}, kind="note")
@@ -129,7 +130,7 @@ def _gone(corpus: Corpus, present: Collection[str], *, kind: str) -> dict[str, i
         for path, key in KbPath.objects.values_list("path", "pk")
         if path.startswith(gates) == (kind == "gate")
         and path not in present
-        and not is_there(corpus, path)
+        and (kind == "gate" or not is_there(corpus, path))
     }
     return {path: missing[path] for path in live_acceptances(kind, missing)}
 
@@ -177,10 +178,10 @@ def _similar(
         path: rows.values_list(f"{kind}_snapshot__text", flat=True)[0].split()[:_MAX_WORDS]
         for path, rows in texts.items()
     }
-    scored = []
+    scored, read = [], corpus.gate if kind == "gate" else corpus.read_note
     for path in new:
         try:
-            words = corpus.read_note(path).text.split()[:_MAX_WORDS]
+            words = read(path).text.split()[:_MAX_WORDS]
         except UnreadableFile:
             continue
         for old, other in old_words.items():

@@ -8,7 +8,7 @@ from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -278,7 +278,7 @@ def _converted(path: Path, key: str, value: Any, kind: Any) -> Any:
         for word, plain in _PLAIN_WORDS.items():
             said = said.replace(f"`{word}`", plain)
         if said.startswith("Invalid enum value"):
-            words = ApiKind if below == ".kind" else RunnerOutput
+            words = get_args(kind) or (ApiKind if below == ".kind" else RunnerOutput)
             said += f"; expected one of {', '.join(words)}"
         raise ConfigRefused(f"{path}: {key}{below}: {said}", hint=_HINT) from error
 

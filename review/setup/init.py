@@ -21,8 +21,10 @@ MANIFEST_NAME = "manifest.toml"
 NOTES_FOLDER = "kb/notes"
 SETTINGS = "kb/review.toml"
 MCP_SETTINGS = ".mcp.json"
+_VAULT = ".obsidian"
+_UNSET_ROOTS = b'# roots = ["kb/notes", "kb/reference"]'
 _MARKERS = (
-    (".obsidian", "obsidian"),
+    (_VAULT, "obsidian"),
     ("dendron.yml", "dendron"),
     ("logseq/config.edn", "logseq"),
     ("docusaurus.config.*", "docusaurus"),
@@ -80,6 +82,9 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     if flavour != COMMONMARK.name:
         unset = f'# flavour = "{COMMONMARK.name}"'.encode()
         starter[SETTINGS] = starter[SETTINGS].replace(unset, f'flavour = "{flavour}"'.encode())
+    if (into / _VAULT).is_dir():  # its notes lie beside it
+        roots = b'roots = [".", "kb/notes"]'
+        starter[SETTINGS] = starter[SETTINGS].replace(_UNSET_ROOTS, roots, 1)
     for folder in {*(Path(target).parent for target in starter), Path(NOTES_FOLDER)}:
         _refuse_taken(into, folder)
     kept = [target for target in sorted(starter) if os.path.lexists(into / target)]
@@ -109,7 +114,11 @@ def has_notes(root: Path) -> bool:
     roots = Config.note_roots
     with suppress(ConfigRefused, FileNotFoundError):
         roots = read_settings(root / SETTINGS).get("note_roots", roots)
-    return any(any((root / folder).rglob("*.md")) for folder in roots)
+    return any(
+        folder != "." or not file.is_relative_to(root / "kb")
+        for folder in roots
+        for file in (root / folder).rglob("*.md")
+    )
 
 
 def guess_flavour(root: Path) -> str:

@@ -208,6 +208,26 @@ class TestWheel:
         assert all(target == f"review/starter/{name}" for name, target in copies.items())
 
 
+@pytest.mark.django_db
+def test_a_vault_is_reviewed_with_the_notes_beside_it(tmp_path, monkeypatch):
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / "Home.md").write_text("# Home\n\nSee [[HOME]] and [[nowhere at all]].\n")
+    done = init(tmp_path)
+    monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+
+    found = run("review_check", "links/unresolved-links", "--json").json["findings"]
+
+    assert "there are no notes yet" not in done.err
+    assert [(item["note_path"], item["quote"]) for item in found] == [
+        ("Home.md", "[[nowhere at all]]")
+    ]
+    gates = tmp_path / "kb/instructions/review-gates/links"
+    run("review_sweep", "links", "--runner", "rules", "--model", "rules", "-q")
+    (gates / "unresolved-links.md").rename(gates / "links-that-lead-nowhere.md")
+    (rename,) = run("review_status", "--json").json["renames"]
+    assert rename["new_path"].endswith("links-that-lead-nowhere.md")
+
+
 class TestFlavour:
     @pytest.mark.parametrize(
         ("marker", "text", "flavour"),
