@@ -249,7 +249,7 @@ class _Carrying:
         is_note = is_below(row.note.path, (self.old,))
         file = row.note.path if is_note else row.gate.path
         gates = (gate.path for gate in self.corpus.gates.gates)
-        if is_there(self.corpus, file) if is_note else file in gates:
+        if is_there(self.corpus, file, kind="note") if is_note else file in gates:
             raise StillThere(f"{file} is there: only what is gone can be retired")
         yield (file, EMPTY_SHA256), ""
 

@@ -54,11 +54,6 @@ def normalise_path(raw: str) -> str:
     return path
 
 
-def is_below(path: str, folder: str) -> bool:
-    """Return whether a path is that of a folder, or below it; all are below the root: `.` or ``."""
-    return folder in ("", ".") or f"{path}/".startswith(f"{folder}/")
-
-
 def composed(name: str) -> str:
     """NFC, the one spelling in which names are compared; ASCII, as nearly all is, has no other."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)

@@ -16,7 +16,6 @@ from review.domain.paths import (
     MAX_PATH_BYTES,
     composed,
     did_you_mean,
-    is_below,
     name_problem,
     path_below,
 )
@@ -92,10 +91,10 @@ class ScanRules:
         return ""
 
     def prunes(self, path: str) -> bool:
-        if any(f"{path}/".startswith(f"{name}/") for name in self.pruned):
+        if any(_is_below(path, name) for name in self.pruned):
             return True
-        is_ours = "" in self.roots and is_below(path, KB_FOLDER)
-        return is_ours and not any(root and is_below(path, root) for root in self.roots)
+        is_ours = "" in self.roots and _is_below(path, KB_FOLDER)
+        return is_ours and not any(root and _is_below(path, root) for root in self.roots)
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ class Scanner:
         return self._folder(path, disk_path, real)
 
     def _folder(self, path: str, disk_path: str, real: str) -> _Folder:
-        is_below_root = any(is_below(real, root) for root in self._rules.roots)
+        is_below_root = any(_is_below(real, root) for root in self._rules.roots)
         if is_below_root and not self._rules.refusal(real) and not self._excludes_all(real):
             path, disk_path = composed(real), real
         return _Folder(path, disk_path, real)
@@ -333,7 +332,7 @@ class Scanner:
 
     def _holds(self, real: str, folder: _Folder) -> bool:
         inside = (folder.real, *(root.rpartition("/")[0] for root in self._rules.roots))
-        return not real or any(f"{path}/".startswith(f"{real}/") for path in inside)
+        return any(_is_below(path, real) for path in inside)
 
     def _excludes_all(self, folder: str) -> bool:
         return self._excluded is not None and self._excluded(f"{folder}/x{MARKDOWN}")
@@ -344,6 +343,11 @@ class Scanner:
             return
         if not any(self._rules.prunes(place) for place in (folder.path, folder.real)):
             to_walk.append(folder)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Return True for a folder and what is below it; all paths are below the root, `""`."""
+    return not folder or f"{path}/".startswith(f"{folder}/")
 
 
 def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from review.documents.base import from_row, problem_json, timestamp
 from review.domain.applicability import applies
-from review.domain.paths import gate_label, is_below, lens_of, normalise_path
+from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.staleness import Digests, regions_of, staleness_reasons
 from review.findings.states import read_findings_now
@@ -126,7 +126,7 @@ def _require_note(
     is_gate = path.startswith(f"{config.gates_folder}/")
     if note_id and not (is_gate and not Acceptance.objects.filter(note=note_id).exists()):
         return
-    if not any(is_below(path, root) for root in config.note_roots):
+    if not config.is_among_notes(path):
         raise NoSuchNote(
             f"{path!r} is no note: notes are below {', '.join(config.note_roots)}",
             hint="kb/review.toml names the folders of notes",

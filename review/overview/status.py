@@ -170,9 +170,7 @@ def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
     orphans = []
     for kind, paths in states.gone.items():
         gone = [
-            path
-            for path in paths
-            if path not in known and (kind == "gate" or not is_there(corpus, path))
+            path for path in paths if path not in known and not is_there(corpus, path, kind=kind)
         ]
         orphans += [
             OrphanJson(path=path, kind=kind, acceptances=count)

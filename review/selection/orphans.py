@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, split
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
+from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
 from review.models import (
     Acceptance,
     CurrentAcceptance,
@@ -26,13 +26,17 @@ from review.vocabulary import AcceptanceKind, ProblemCode
 EMPTY_SHA256 = hashlib.sha256().hexdigest()
 
 
-def is_there(corpus: Corpus, path: str) -> bool:
-    """Return True if the file exists, readable or not."""
+def is_there(corpus: Corpus, path: str, *, kind: str) -> bool:
+    """Return True if the file of a note or a gate exists, readable or not."""
     try:
-        corpus.read_note(path)
+        _reader(corpus, kind)(path)
     except UnreadableFile as refused:
         return refused.problem.code is not ProblemCode.VANISHED
     return True
+
+
+def _reader(corpus: Corpus, kind: str) -> Callable[[str], NoteText | Gate]:
+    return corpus.gate if kind == "gate" else corpus.read_note
 
 
 def live_acceptances(kind: str, paths: Mapping[str, int]) -> dict[str, int]:
@@ -93,8 +97,7 @@ def find_renames(
     if not CurrentAcceptance.objects.exists():
         return []
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
-    there = {*gates, *(problem.path for problem in corpus.gates.problems)}
-    found = _renames(corpus, gates, there, kind="gate")
+    found = _renames(corpus, gates, gates, kind="gate")
     if new:
         present = corpus.notes().notes if listed is None else listed
         found += _renames(corpus, new, {note.path for note in present}, kind="note")
@@ -130,7 +133,7 @@ def _gone(corpus: Corpus, present: Collection[str], *, kind: str) -> dict[str, i
         for path, key in KbPath.objects.values_list("path", "pk")
         if path.startswith(gates) == (kind == "gate")
         and path not in present
-        and (kind == "gate" or not is_there(corpus, path))
+        and not is_there(corpus, path, kind=kind)
     }
     return {path: missing[path] for path in live_acceptances(kind, missing)}
 
@@ -178,7 +181,7 @@ def _similar(
         path: rows.values_list(f"{kind}_snapshot__text", flat=True)[0].split()[:_MAX_WORDS]
         for path, rows in texts.items()
     }
-    scored, read = [], corpus.gate if kind == "gate" else corpus.read_note
+    scored, read = [], _reader(corpus, kind)
     for path in new:
         try:
             words = read(path).text.split()[:_MAX_WORDS]

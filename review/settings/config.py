@@ -121,6 +121,10 @@ class Config:
         found, root = (Path(os.path.realpath(path)) for path in (place, self.root))
         return found.is_relative_to(root / "kb") and not found.is_relative_to(root / REPORTS_FOLDER)
 
+    def is_among_notes(self, path: str) -> bool:
+        """Return whether a path is in a folder of notes; `.` is the root, with all below it."""
+        return any(root == "." or path.startswith(f"{root}/") for root in self.note_roots)
+
     def accepts_any_effort(self, partition: str) -> bool:
         declared = self.partitions.get(partition)
         return declared is not None and declared.any_effort

@@ -18,7 +18,7 @@ from review.domain.diffs.words import Hunk, Mark, Piece, Row, WordDiff
 from review.domain.markdown.document import new_env
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import LinkKind
-from review.domain.paths import BadPath, gate_id_of, is_below
+from review.domain.paths import BadPath, gate_id_of
 from review.domain.printing import count_words
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus
@@ -217,7 +217,7 @@ def _page_of(path: str, *, config: Config) -> str | None:
     """The page of a note or gate; None for another file."""
     with suppress(BadPath):
         return reverse("gate", args=[gate_id_of(path, gates_folder=config.gates_folder)])
-    is_note = path.endswith(".md") and any(is_below(path, root) for root in config.note_roots)
+    is_note = path.endswith(".md") and config.is_among_notes(path)
     return reverse("note", args=[path]) if is_note else None
 
 
