@@ -113,7 +113,7 @@ class Selection:
             notes = tuple(note for note in notes if note.status == "current")
             self._leave_out("not-current", len(listed.notes) - len(notes))
             self._leave_out("without-status", sum(not note.status for note in listed.notes))
-        scope = Scope(notes=notes, gates=gates)
+        scope = Scope(corpus, notes=notes, gates=gates)
         if notes and not request.all_gates:
             applied = {gate.path for note in notes for gate in scope.gates_of(note)}
             self._leave_out("applies-to-none", len(gates) - len(applied))
