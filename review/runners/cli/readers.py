@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from review.protocol.sentinels import read_sentinel
@@ -119,19 +120,14 @@ def read_claude_code(run: Run) -> Account:
     beginning = _last(objects, lambda item: item.get("subtype") == "init")
     told = gather([result, beginning], _MODEL) if result else {}
     denials = map(table, listed(result.get("permission_denials")))
-    messages = [
-        part["text"]
-        for item in objects
-        if item.get("type") == "assistant"
-        for part in listed(look(item, "message.content"))
-        if isinstance(look(part, "text"), str)
-    ]
-    said = result.get("result")
+    turns = (item for item in objects if item.get("type") == "assistant")
+    parts = chain.from_iterable(listed(look(item, "message.content")) for item in turns)
+    messages = [look(part, "text") for part in parts]
     failure = _claude_failure(result) if result else None
     if messages and not result and run.exit_code == 0:
         failure = failure_of(f"{_CUT}its result")
     return Account(
-        answer=encoded(_answer([*messages, said] if isinstance(said, str) else messages)),
+        answer=_answer([*messages, result.get("result")]),
         failure=failure,
         telemetry=gather([result], _CLAUDE) | known(models_usage=models or None) | tokens,
         models=tuple(models) or tuple(told.values()),
@@ -166,13 +162,12 @@ def read_codex(run: Run) -> Account:
     if not events:
         return Account()
     endings = [event for event in events if event["type"] in _CODEX_ENDINGS]
-    messages = [message for event in events if (message := _codex_message(event)) is not None]
-    said = _answer(messages)
+    said = _answer(map(_codex_message, events))
     begins = [e for e in events if e["type"] == "thread.started"]
     # The usage of a thread is counted on from turn to turn: the last one is the sum.
     used = _last(endings, lambda event: "usage" in event).get("usage")
     return Account(
-        answer=run.last_message if said is None else encoded(said),
+        answer=run.last_message if said is None else said,
         failure=_codex_failure(events, endings, run.exit_code),
         telemetry={
             **gather(begins[:1], _CODEX_SESSION),
@@ -183,12 +178,10 @@ def read_codex(run: Run) -> Account:
     )
 
 
-def _codex_message(event: _Object) -> str | None:
+def _codex_message(event: _Object) -> object:
     item = table(event.get("item"))
-    if (event["type"], item.get("type")) != ("item.completed", "agent_message"):
-        return None
-    message = item.get("text")
-    return message if isinstance(message, str) else None
+    is_message = (event["type"], item.get("type")) == ("item.completed", "agent_message")
+    return item.get("text") if is_message else None
 
 
 def _codex_failure(
@@ -276,7 +269,7 @@ def read_fields(run: Run) -> Account:
     told = gather(reversed(objects), places)
     error = _last(objects, lambda item: look(item, fields.get("error", "")) is not None)
     return Account(
-        answer=encoded("".join(answers) if settings.join and answers else _answer(answers)),
+        answer=encoded("".join(answers)) if settings.join and answers else _answer(answers),
         failure=_declared_failure(look(error, fields.get("error", ""))),
         models=(told.pop("model"),) if "model" in told else (),
         telemetry=told,
@@ -297,8 +290,9 @@ def _is(value: object, wanted: str) -> bool:
     return value is not None and str(value) == wanted
 
 
-def _answer(messages: Sequence[str]) -> str | None:
+def _answer(said: Iterable[object]) -> bytes | None:
     """The messages with reviews, less those that a later one holds a review of again; or the last."""
+    messages = [message for message in said if isinstance(message, str)]
     kept: list[str] = []
     seen: set[tuple[str, int]] = set()
     for message in reversed(messages):
@@ -307,7 +301,7 @@ def _answer(messages: Sequence[str]) -> str | None:
         if opened and opened.isdisjoint(seen):
             kept.append(message)
             seen |= opened
-    return "\n".join(reversed(kept)) if kept else next(reversed(messages), None)
+    return encoded("\n".join(reversed(kept)) if kept else next(reversed(messages), None))
 
 
 def _notices(events: Iterable[_Object]) -> Iterator[str]:
