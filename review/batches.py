@@ -29,7 +29,7 @@ from review.runners.api.run import open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
-from review.settings.config import Config
+from review.settings import Config
 from review.store.errors import retry_while_busy
 from review.sweeps.executors import CannotRun, model_call, with_blocks
 from review.sweeps.progress import JobRun, JobSent, JobUpdate

@@ -22,7 +22,7 @@ from django.core.files.storage import FileSystemStorage, Storage, storages
 from review.domain.paths import slug
 from review.errors import Conflict, InputRejected, ReviewError
 from review.private_files import FILE_MODE, create_file, make_private, replace_file, write_new
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 
 PROMPT_NAME = "prompt.md"
 OUTPUT_NAME = "bundle-output.md"

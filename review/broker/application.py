@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from review.errors import InputRejected, TryAgain
-from review.settings.config import Config
+from review.settings import Config
 
 if TYPE_CHECKING:
     from celery import Celery

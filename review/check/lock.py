@@ -22,14 +22,7 @@ from review.knowledge_base import Corpus, NoteFacts, NoteList
 from review.models import CurrentAcceptance, KbPath, ModelPartition, NamedKeys
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
-from review.settings.config import Config
-from review.vocabulary import (
-    ACCEPTING_DECISIONS,
-    Decision,
-    DispositionState,
-    ProblemCode,
-    Severity,
-)
+from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState, ProblemCode, Severity
 
 LOCK_PATH = "kb/review.lock"
 _HEADER = b'{"schema":"review-lock/1"}'
@@ -203,7 +196,7 @@ def _findings(
 
 
 def queue_report(
-    listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus, *, config: Config
+    listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus
 ) -> Report:
     """Return the findings of entries of the queue."""
     entries = list(listed)
@@ -228,4 +221,4 @@ def queue_report(
         problems=[problem_json(problem) for problem in problems],
         notices=[],
     )
-    return Report(document, corpus.gates.gates, pairs, prefix_of(config.root))
+    return Report(document, corpus.gates.gates, pairs, prefix_of(corpus.config.root))

@@ -166,11 +166,7 @@ def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def as_gate_sees(
-    before: Regions,
-    after: Regions,
-    *,
-    watches: frozenset[Region],
-    rewrite_threshold: float | None,
+    before: Regions, after: Regions, *, watches: frozenset[Region], rewrite_threshold: float | None
 ) -> Change:
     """Judge a change: trivial if nothing watched changed, or only the body and by little enough.
 

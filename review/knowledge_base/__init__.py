@@ -39,27 +39,11 @@ from review.knowledge_base.notes import (
 )
 from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file
 from review.knowledge_base.walker import MARKDOWN, NoSuchNote, Scanner, ScanResult, ScanRules
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
     from review.knowledge_base.resolver import Linker
-
-__all__ = [
-    "AmbiguousGate",
-    "Corpus",
-    "DraftPair",
-    "Gate",
-    "GateCase",
-    "GateCases",
-    "GateCatalog",
-    "NoSuchNote",
-    "NoteFacts",
-    "NoteList",
-    "NoteText",
-    "UnknownGate",
-    "UnreadableFile",
-]
 
 
 class Corpus:
@@ -70,18 +54,14 @@ class Corpus:
     """
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        use_cache: bool = True,
-        clock_ns: Callable[[], int] = time.time_ns,
+        self, config: Config, *, use_cache: bool = True, clock_ns: Callable[[], int] = time.time_ns
     ) -> None:
         """Open the root of `config`.
 
         :param use_cache: False reads every file, for network shares where no stat can be trusted.
         :param clock_ns: not business time: only to check if a file's stat is old enough to trust.
         """
-        self._config = config
+        self.config = config
         self._root = os.path.realpath(config.root)
         self._gates_folder = normalise_path(config.gates_folder)
         self._clock_ns = clock_ns
@@ -164,7 +144,7 @@ class Corpus:
         folder = self._gates_folder
         found = self._scan_folder(folder, gates_folder=folder)
         catalog = load_gates(found, folder=folder, read=self._read, index=self._index)
-        contracts = self._config.contracts
+        contracts = self.config.contracts
         return with_contracts(catalog, contracts, root=Path(self._root), read=self._read)
 
     def cases(self, gate: Gate) -> GateCases:
@@ -193,7 +173,7 @@ class Corpus:
             rules=self._rules,
             disk_paths=self._disk_paths,
             flavour=self.flavour,
-            strip_comments=self._config.strips_comments,
+            strip_comments=self.config.strips_comments,
         )
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
@@ -204,7 +184,7 @@ class Corpus:
 
     def lacking(self) -> list[str]:
         """Say that there are no notes or no gates, which an empty answer does not tell."""
-        notes = [] if self.count_other_notes(()) else [no_note_found(self._config.note_roots)]
+        notes = [] if self.count_other_notes(()) else [no_note_found(self.config.note_roots)]
         return notes if self.gates.gates else [*notes, no_gate_found(self._gates_folder)]
 
     def unknown_muted(self) -> list[str]:
@@ -217,7 +197,7 @@ class Corpus:
 
     @cached_property
     def _places(self) -> NotePlacing:
-        return NotePlacing(self.gates.gates, self._config.folder_types)
+        return NotePlacing(self.gates.gates, self.config.folder_types)
 
     @cached_property
     def _gates_by_path(self) -> dict[str, Gate]:
@@ -230,7 +210,7 @@ class Corpus:
         return NoteList(notes, in_order([*read.problems, *own]))
 
     def _read(self, path: str, disk_path: str) -> FileContent:
-        return read_file(self._root, path, disk_path, max_bytes=self._config.max_note_bytes)
+        return read_file(self._root, path, disk_path, max_bytes=self.config.max_note_bytes)
 
     def _scanner(self, rules: ScanRules) -> Scanner:
         return Scanner(self._root, rules, self._disk_paths)

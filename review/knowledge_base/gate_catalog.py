@@ -8,17 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from review.domain import paths
 from review.domain.applicability import Requirement
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.paths import (
-    MAX_LENS_CHARACTERS,
-    did_you_mean,
-    gate_id_of,
-    gate_path_of,
-    lens_of,
-    near_matches,
-    sha256_hex,
-)
 from review.domain.problems import Problem, in_order
 from review.domain.rule_names import RULE_NAMES
 from review.errors import InputRejected
@@ -85,7 +77,7 @@ class GateCatalog:
                 "resolve_gates lists them" if known else "there is no gate; review_init makes some"
             )
             folders = {gate_id.rpartition("/")[0] for gate_id in known}
-            hint = did_you_mean(bare, {*known, *folders} - {""}) or none
+            hint = paths.did_you_mean(bare, {*known, *folders} - {""}) or none
             raise UnknownGate(f"no gate and no bundle is called {name!r}", hint=hint)
         return gates or bundle
 
@@ -116,19 +108,21 @@ def load_gates(
         folder=folder,
         gates=tuple(gates),
         problems=in_order(problems),
-        skipped=tuple(sorted(gate_id_of(path, gates_folder=folder) for path in skipped)),
+        skipped=tuple(sorted(paths.gate_id_of(path, gates_folder=folder) for path in skipped)),
     )
 
 
 def _load(
     entry: FileEntry, *, folder: str, read: Callable[[str, str], FileContent], index: FileIndex
 ) -> Gate:
-    gate_id = gate_id_of(entry.path, gates_folder=folder)
-    message, length = "", len(lens_of(gate_id))
+    gate_id = paths.gate_id_of(entry.path, gates_folder=folder)
+    message, length = "", len(paths.lens_of(gate_id))
     if "/" not in gate_id:
         message = "lies in no lens folder; expected <gates folder>/<lens>/<name>.md"
-    elif length > MAX_LENS_CHARACTERS:
-        message = f"the lens has {length} characters; at most {MAX_LENS_CHARACTERS} are supported"
+    elif length > paths.MAX_LENS_CHARACTERS:
+        message = (
+            f"the lens has {length} characters; at most {paths.MAX_LENS_CHARACTERS} are supported"
+        )
     if message:
         raise UnreadableFile.of(entry.path, ProblemCode.INVALID_GATE, message)
     text = decode(entry.path, read(entry.path, entry.disk_path).data)
@@ -141,7 +135,7 @@ def _load(
 
 def _unknown_rule(gate: Gate) -> Iterator[Problem]:
     if gate.rule and gate.rule not in RULE_NAMES:
-        near = near_matches(gate.rule, RULE_NAMES) or tuple(sorted(RULE_NAMES))
+        near = paths.near_matches(gate.rule, RULE_NAMES) or tuple(sorted(RULE_NAMES))
         message = f"there is no rule {gate.rule!r}; known: {', '.join(near)}"
         code, line = ProblemCode.UNKNOWN_RULE, gate.rule_line
         yield Problem(gate.path, code, message, skipped=False, line=line)
@@ -202,7 +196,7 @@ def _gates_of(path: str, text: str, *, folder: str) -> Iterator[Gate]:
         requirement = Requirement(types=(path,), gate_id=gate_id)
         title = f"What a note of the type {stem} has to be"
     gate = read_gate(
-        path=gate_path_of(gate_id, gates_folder=folder),
+        path=paths.gate_path_of(gate_id, gates_folder=folder),
         gate_id=gate_id,
         text=f"# {title}\n\n## Test\n\n{section[1].strip()}\n",
     )
@@ -291,7 +285,7 @@ def _case(path: str, text: str, folder: str) -> GateCase:
         donor=frontmatter.text("donor") or "",
         is_draft=frontmatter.text("draft") == "true",
         text=note,
-        sha256=sha256_hex(note.encode()),
+        sha256=paths.sha256_hex(note.encode()),
     )
 
 

@@ -23,13 +23,7 @@ from review.domain.markdown.links import (
     resolve_link,
 )
 from review.domain.markdown.prompt_text import text_for_prompt
-from review.knowledge_base.reader import (
-    DiskPaths,
-    UnreadableFile,
-    decode,
-    read_file,
-    resolve_inside,
-)
+from review.knowledge_base import reader
 from review.knowledge_base.walker import KB_FOLDER, MARKDOWN, Scanner, ScanRules
 from review.protocol.prompt import LinkRow, PromptNote
 
@@ -62,7 +56,7 @@ class RepositoryFiles(Collection[str]):
     repository, and err towards "it may be there".
     """
 
-    def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
+    def __init__(self, root: str, *, rules: ScanRules, disk_paths: reader.DiskPaths) -> None:
         self._root = root
         self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
@@ -89,10 +83,10 @@ class RepositoryFiles(Collection[str]):
             return False
         try:
             return any(
-                "/." not in f"/{resolve_inside(self._root, path, spelling)}"
+                "/." not in f"/{reader.resolve_inside(self._root, path, spelling)}"
                 for spelling in self._disk_paths.spellings(path)
             )
-        except UnreadableFile:
+        except reader.UnreadableFile:
             return False
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
@@ -131,8 +125,8 @@ class RepositoryFiles(Collection[str]):
 
     def _read(self, name: str) -> str:
         try:
-            data = read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
-        except UnreadableFile:
+            data = reader.read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
+        except reader.UnreadableFile:
             return ""
         return data.decode("utf-8", "replace")
 
@@ -145,7 +139,7 @@ class Linker:
         root: str,
         *,
         rules: ScanRules,
-        disk_paths: DiskPaths,
+        disk_paths: reader.DiskPaths,
         flavour: Flavour = COMMONMARK,
         strip_comments: bool = False,
     ) -> None:
@@ -172,8 +166,10 @@ class Linker:
         if not path.endswith((".md", ".mdx")):
             return None
         try:
-            return decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
-        except UnreadableFile:
+            return reader.decode(
+                path, reader.read_file(self._root, path, max_bytes=_MAX_BYTES).data
+            )
+        except reader.UnreadableFile:
             return None
 
     def prompt_note(self, path: str, text: str) -> PromptNote:
@@ -230,7 +226,7 @@ def read_linked_files(
     left = _MAX_LINKED_BYTES
     for path in dict.fromkeys(row.resolved for row in rows if row.resolved):
         if path.endswith(MARKDOWN) and len(found) < _MAX_FILES:
-            with suppress(UnreadableFile):  # gone, no file, or too large for what is left
-                found[path] = read_file(root, path, max_bytes=left).data
+            with suppress(reader.UnreadableFile):  # gone, no file, or too large for what is left
+                found[path] = reader.read_file(root, path, max_bytes=left).data
                 left -= len(found[path])
     return found

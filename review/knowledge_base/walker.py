@@ -12,25 +12,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
-from review.domain.paths import (
-    MAX_PATH_BYTES,
-    composed,
-    did_you_mean,
-    name_problem,
-    path_below,
-)
+from review.domain.paths import MAX_PATH_BYTES, composed, did_you_mean, name_problem, path_below
 from review.domain.printing import printable_line
 from review.domain.problems import Problem
 from review.errors import InputRejected
-from review.knowledge_base.reader import (
-    DiskPaths,
-    StatSignature,
-    UnreadableFile,
-    name_collision,
-    problem_of_error,
-    refuse_dot_file,
-    resolve_inside,
-)
+from review.knowledge_base import reader
 from review.settings.file import ConfigRefused
 from review.vocabulary import ProblemCode
 
@@ -59,7 +45,7 @@ class FileEntry(NamedTuple):
 
     path: str
     disk_path: str
-    signature: StatSignature
+    signature: reader.StatSignature
 
 
 @dataclass(frozen=True)
@@ -120,7 +106,7 @@ class Scanner:
     :ivar files: the paths of files that were named; `folders`: of folders that were begun with.
     """
 
-    def __init__(self, root: str, rules: ScanRules, disk_paths: DiskPaths) -> None:
+    def __init__(self, root: str, rules: ScanRules, disk_paths: reader.DiskPaths) -> None:
         self._root = os.path.realpath(root)
         self._rules = rules
         self._disk_paths = disk_paths
@@ -202,8 +188,8 @@ class Scanner:
         A folder that a walk of the roots finds without links has the path that it has there.
         """
         try:
-            real = resolve_inside(self._root, of or path, disk_path)
-        except UnreadableFile as refused:
+            real = reader.resolve_inside(self._root, of or path, disk_path)
+        except reader.UnreadableFile as refused:
             self._problems.append(refused.problem)
             return None
         return self._folder(path, disk_path, real)
@@ -223,7 +209,7 @@ class Scanner:
         """Return the spellings of a path on disk; None where that is a problem."""
         try:
             return self._disk_paths.spellings(path)
-        except UnreadableFile as refused:
+        except reader.UnreadableFile as refused:
             self._problems.append(refused.problem)
             return None
 
@@ -234,7 +220,7 @@ class Scanner:
         if len({entry.path for entry in entries}) < len(entries):
             twins = Counter(entry.path for entry in entries)
             clashes = [(path, count) for path, count in twins.items() if count > 1]
-            self._problems.extend(name_collision(path, count) for path, count in clashes)
+            self._problems.extend(reader.name_collision(path, count) for path, count in clashes)
             entries = [entry for entry in entries if twins[entry.path] == 1]
         self._problems.extend(_case_collisions([entry.path for entry in entries]))
         return ScanResult(entries, self._problems)
@@ -259,7 +245,7 @@ class Scanner:
                     if names is None or composed(entry.name) in names:
                         self._consider(folder, entry)
         except OSError as error:
-            self._problems.append(problem_of_error(folder.path, error))
+            self._problems.append(reader.problem_of_error(folder.path, error))
 
     def _consider(self, folder: _Folder, entry: os.DirEntry[str]) -> None:
         # Strings and directory entries, no pathlib: this runs for every note of the base.
@@ -301,11 +287,11 @@ class Scanner:
             else:
                 self._take_file(path, disk_path, status)
         except OSError as error:
-            self._problems.append(problem_of_error(path, error))
+            self._problems.append(reader.problem_of_error(path, error))
 
     def _take_file(self, path: str, disk_path: str, status: os.stat_result) -> None:
         if stat.S_ISREG(status.st_mode):
-            self._entries[disk_path] = FileEntry(path, disk_path, StatSignature.of(status))
+            self._entries[disk_path] = FileEntry(path, disk_path, reader.StatSignature.of(status))
         elif path.endswith(self._rules.suffix):
             message = "a pipe, socket or device; expected a regular file"
             self._report(path, ProblemCode.NOT_A_FILE, message)
@@ -313,18 +299,18 @@ class Scanner:
     def _follow(self, folder: _Folder, path: str, disk_path: str) -> None:
         """Take what a link leads to; what is no note and no folder would not be one unlinked."""
         try:
-            real = resolve_inside(self._root, path, disk_path)
+            real = reader.resolve_inside(self._root, path, disk_path)
             status = os.stat(self._absolute(real))  # noqa: PTH116 - strings, as everywhere here
             if not stat.S_ISDIR(status.st_mode):
                 if path.endswith(self._rules.suffix):
-                    refuse_dot_file(path, real)
+                    reader.refuse_dot_file(path, real)
                     self._take_file(path, disk_path, status)
             elif self._holds(real, folder):
                 message = "links to a folder that it lies in; not followed"
                 self._report(path, ProblemCode.LINK_LOOP, message)
             elif not self._excludes_all(path):
                 self._enter(self._folder(path, disk_path, real), self._linked)
-        except UnreadableFile as refused:
+        except reader.UnreadableFile as refused:
             # A dead or foreign link to another kind of file hides no note.
             is_folder = os.path.isdir(self._absolute(disk_path))  # noqa: PTH112
             if is_folder or path.endswith(self._rules.suffix):

@@ -18,7 +18,7 @@ from review.queue.notes import DigestReader, files_now, gate_keys, read_note_sta
 from review.queue.sorting import QueueSort, Ranking, make_ranking
 from review.selection.orphans import carried_away
 from review.selection.path_filters import digests_of
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
 
 # Rank, note path, gate path and ordinal: what the queue is sorted by.

@@ -24,7 +24,7 @@ from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPai
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.run import end_left_over, forget_run
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import FailureCode, JobStatus
 
 _CUT_OFF = (

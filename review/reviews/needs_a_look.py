@@ -42,7 +42,7 @@ class LookRequest:
     model_partition: str | None = None
 
 
-def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> LooksJson:
+def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJson:
     """Return the reviews to check, sorted by note path, gate path and pair.
 
     A review whose findings do not fit is settled once each of them is, or once a person decided it.
@@ -61,7 +61,7 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     reviewed = [(pair, pair.note.path, pair.gate.path) for pair in pairs]
     found = read_findings_now(corpus, reviewed, digests=digests)
     looks = [
-        _look(pair, reasons[pair.pk], findings, gates_folder)
+        _look(pair, reasons[pair.pk], findings, corpus.gates.folder)
         for pair, findings in zip(pairs, found, strict=True)
         if not _is_settled(pair, reasons[pair.pk], findings)
     ]

@@ -16,7 +16,6 @@ from review.models import CurrentAcceptance, FileSnapshot, ReviewPair
 from review.protocol.quote_location import follow_quote
 from review.selection.documents import SelectionJson
 from review.selection.select import SelectionRequest, select_targets
-from review.settings.config import Config
 from review.vocabulary import DispositionState
 
 _LOADED = ("note", "gate", "note_snapshot", "gate_snapshot")
@@ -85,10 +84,10 @@ class PairChange:
         return self.note.diff is None and self.gate.diff is None and not self.is_gone
 
 
-def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) -> PairChange:
+def read_pair_change(corpus: Corpus, request: ChangeRequest) -> PairChange:
     """Read the change of one pair since its text was accepted."""
     note_path = normalise_path(request.note_path)
-    gate_path = gate_path_of(request.gate_id, gates_folder=config.gates_folder)
+    gate_path = gate_path_of(request.gate_id, gates_folder=corpus.config.gates_folder)
     rows = CurrentAcceptance.objects.of_partition(request.model_partition)
     rows = rows.select_related(*_LOADED, *(f"event__review_pair__{name}" for name in _LOADED))
     row = rows.filter(note__path=note_path, gate__path=gate_path).first()

@@ -14,7 +14,7 @@ from review.domain.rule_names import RULE_NAMES
 from review.knowledge_base import Corpus, Gate, NoteFacts
 from review.models import CurrentAcceptance, KbPath, ModelPartition
 from review.selection.freshness import Scope
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import Decision, Staleness
 
 FRESH, WARN, FAIL = "fresh", Decision.WARN.value, Decision.FAIL.value
@@ -118,11 +118,11 @@ def read_obligations(config: Config) -> Obligations:
     return Obligations(named=frozenset(config.partitions), judged=judged)
 
 
-def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
+def read_pair_states(corpus: Corpus) -> PairStates:
     """Read the state of every pair; the cost grows with the knowledge base."""
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(notes=listed.notes, gates=catalog.gates)
-    obligations = read_obligations(config)
+    obligations = read_obligations(corpus.config)
     stored, decisions, gone = _read_stored(scope)
     taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
     applicable = {

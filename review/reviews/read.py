@@ -21,22 +21,11 @@ from review.domain.paths import (
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
-from review.jobs.provenance import (
-    partition_contradicts,
-    telemetry_contradicts,
-    telemetry_models,
-)
+from review.jobs.provenance import partition_contradicts, telemetry_contradicts, telemetry_models
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import CurrentAcceptance, DecisionEvent, KbPath, ReviewJob, ReviewPair
-from review.reviews.documents import (
-    AcceptanceJson,
-    FileStateJson,
-    PersonDecisionJson,
-    ProvenanceJson,
-    RenderedJson,
-    ReviewJson,
-)
-from review.settings.config import Config
+from review.reviews import documents
+from review.settings import Config
 from review.vocabulary import PairStatus, ProblemCode
 
 _TEXTS = ("note_snapshot__text", "gate_snapshot__text")
@@ -72,7 +61,7 @@ class _Shown(NamedTuple):
     acceptance: CurrentAcceptance | None
 
 
-def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> RenderedJson:
+def read_reviews(corpus: Corpus, request: HistoryRequest) -> documents.RenderedJson:
     """Return the requested reviews, sorted by gate path and partition.
 
     A note's review for a gate and partition is the evidence of the current acceptance, else the
@@ -89,16 +78,15 @@ def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> 
     if request.pair_id is not None:
         shown = [_one(request.pair_id, current)]
     else:
-        shown, unreviewed = _of_note(request, current, config)
+        shown, unreviewed = _of_note(request, current, corpus.config)
     digests = {note: _digest(note, corpus.read_note) or "" for _pair, note, *_rest in shown}
     reviewed = [(pair, note, gate) for pair, note, gate, *_rest in shown]
     findings = read_findings_now(corpus, reviewed, digests=digests)
-    return RenderedJson(
+    return documents.RenderedJson(
         reviews=[
-            _review_json(item, found, corpus, config)
-            for item, found in zip(shown, findings, strict=True)
+            _review_json(item, found, corpus) for item, found in zip(shown, findings, strict=True)
         ],
-        unreviewed=[_acceptance_json(row, config.gates_folder) for row in unreviewed],
+        unreviewed=[_acceptance_json(row, corpus.config.gates_folder) for row in unreviewed],
     )
 
 
@@ -177,11 +165,11 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
 
 
 def _review_json(
-    shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus, config: Config
-) -> ReviewJson:
+    shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus
+) -> documents.ReviewJson:
     pair, note_path, gate_path, accepted = shown
     decisions = list(DecisionEvent.objects.filter(pair=pair).order_by("pk"))
-    gate_id = gate_label(gate_path, config.gates_folder)
+    gate_id = gate_label(gate_path, corpus.config.gates_folder)
     # Completed pairs of the same key, the latest first.
     later = ReviewPair.objects.completed().filter(
         note__path=note_path,
@@ -190,7 +178,7 @@ def _review_json(
         pk__gt=pair.pk,
     )
     return from_row(
-        ReviewJson,
+        documents.ReviewJson,
         pair,
         review_pair_id=pair.pk,
         review_job_id=pair.job_id,
@@ -203,23 +191,23 @@ def _review_json(
         parsed_decision=pair.decision,
         decision_source=pair.decision_source or None,
         problem=pair.problem or None,
-        person_decisions=[from_row(PersonDecisionJson, event) for event in decisions],
+        person_decisions=[from_row(documents.PersonDecisionJson, event) for event in decisions],
         not_accepted_because=pair.not_accepted or None,
         is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
         later_review_pair_id=later.order_by("-pk").values_list("pk", flat=True).first(),
-        acceptance=_acceptance_json(accepted, config.gates_folder) if accepted else None,
+        acceptance=_acceptance_json(accepted, corpus.config.gates_folder) if accepted else None,
         note=_file_state(note_path, pair.note_snapshot.content_sha256, corpus.read_note),
         gate=_file_state(gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
-        provenance=_provenance(pair.job, config),
+        provenance=_provenance(pair.job, corpus.config),
         findings=list(findings),
         result_path=pair.result_path or None,
         text=pair.review_text.text,
     )
 
 
-def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> AcceptanceJson:
+def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> documents.AcceptanceJson:
     return from_row(
-        AcceptanceJson,
+        documents.AcceptanceJson,
         row.event,
         note_path=row.note.path,
         gate_id=gate_label(row.gate.path, gates_folder),
@@ -230,7 +218,7 @@ def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> AcceptanceJso
     )
 
 
-def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
+def _provenance(job: ReviewJob, config: Config) -> documents.ProvenanceJson:
     claim, partition = job.self_reported_model, job.model_partition.name
     problem = None
     if claim and partition_contradicts(partition, (claim,), config=config):
@@ -239,7 +227,7 @@ def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
             f" partition {partition!r}: a claim, not provenance"
         )
     return from_row(
-        ProvenanceJson,
+        documents.ProvenanceJson,
         job,
         claimed_by=job.claimed_by or None,
         claimed_at=timestamp(job.started_at),
@@ -250,10 +238,10 @@ def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
     )
 
 
-def _file_state(path: str, sha256: str, read: Callable[[str], Any]) -> FileStateJson:
+def _file_state(path: str, sha256: str, read: Callable[[str], Any]) -> documents.FileStateJson:
     digest = _digest(path, read)
     now = "gone" if digest is None else "same" if digest == sha256 else "changed"
-    return FileStateJson(path=path, sha256=sha256, now=now)
+    return documents.FileStateJson(path=path, sha256=sha256, now=now)
 
 
 def _digest(path: str, read: Callable[[str], Any]) -> str | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from review.domain.paths import near_matches
 from review.errors import InputRejected, UsageRefused
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import PLACEHOLDERS, ApiKind, ConfigRefused, RunnerOutput, RunnerSettings
 
 _UNDECLARED = RunnerSettings(name="")

@@ -31,7 +31,7 @@ from review.runners.process.run import (
 from review.runners.process.table import kill_orphans
 from review.runners.registry import Access, RunnerSpec, find_runner
 from review.runners.verify import verify_run
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import FailureCode
 
 MAX_CAPTURED_BYTES = 32_000_000

@@ -251,10 +251,7 @@ def _scattered(pair: tuple[str, str]) -> bytes:
 def _reviewed_once(partition: str | None) -> set[tuple[str, ...]]:
     rows = ReviewPair.objects.completed().filter(job__model_partition__name=partition)
     texts = rows.values_list(
-        "note__path",
-        "note_snapshot__content_sha256",
-        "gate__path",
-        "gate_snapshot__content_sha256",
+        "note__path", "note_snapshot__content_sha256", "gate__path", "gate_snapshot__content_sha256"
     )
     return {row[:4] for row in texts.annotate(n=Count("pk")).filter(n=1).order_by()}
 

@@ -16,7 +16,7 @@ from review.selection.documents import GateJson, GatesJson
 from review.vocabulary import ProblemCode, Region
 
 
-def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) -> GatesJson:
+def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
     """List the gates that the names stand for, sorted by path; all gates when none is named.
 
     :param note: keep the gates that apply to this note; "" keeps all.
@@ -29,7 +29,7 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) ->
     problems = catalog.problems_of(names) if names else catalog.problems
     found = None
     if note:
-        found = corpus.facts_of(read_named_note(corpus, path_below(root, note)))
+        found = corpus.facts_of(read_named_note(corpus, path_below(str(corpus.config.root), note)))
         problems += found.problems
         kind = found.kind
         kept = tuple(gate for gate in gates if applies(gate.requirement, kind))

@@ -15,13 +15,13 @@ from review.vocabulary import ProblemCode
 _ASKED_AT_MOST = 100
 
 
-def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[str, ...]:
+def named_places(corpus: Corpus, names: Iterable[str]) -> tuple[str, ...]:
     """The identities of files and folders that are on disk or that the store has notes of.
 
     :raises NoSuchNote: neither; the hint names near ones.
     :raises BadPath: the name is no path below the root.
     """
-    places = tuple(path_below(root, name) for name in names)
+    places = tuple(path_below(str(corpus.config.root), name) for name in names)
     for place in places:
         known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
         if not any(map(within((place,)), known.iterator())):

@@ -152,7 +152,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rate: Annotated[str, Meta(pattern=r"^([1-9][0-9]*/[smh])?$")] = ""
 
 
-# Each key's field of `review.settings.config.Config`, and its type.
+# Each key's field of `review.settings.Config`, and its type.
 _SECTIONS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
     "notes": {
         "roots": ("note_roots", Annotated[tuple[_FolderOrRoot, ...], Meta(min_length=1)]),
@@ -189,7 +189,7 @@ _TABLES: Mapping[str, tuple[str, Any]] = {
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return what `path` sets, by the field names of `review.settings.config.Config`.
+    """Return what `path` sets, by the field names of `review.settings.Config`.
 
     :raises ConfigRefused: the file is no TOML, or holds a key or value that is not understood.
     """

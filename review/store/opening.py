@@ -19,19 +19,7 @@ import review
 from review import settings
 from review.errors import InputRejected, StoreRefused
 from review.private_files import FILE_MODE, make_private
-from review.store.errors import (
-    MIGRATE,
-    READ_ONLY_HINT,
-    StoreForeign,
-    StoreNewer,
-    StoreNotOpened,
-    StoreNotThere,
-    StoreOlder,
-    StoreReadOnly,
-    setting_of,
-    store_name,
-    translate_db_errors,
-)
+from review.store import errors
 
 # In the header of each store's file, so that a store is known without being opened.
 APPLICATION_ID = 0x436D5052
@@ -67,9 +55,9 @@ def open_file(path: Path, *, write: bool, using: str) -> None:
     if is_writable(path):
         return
     if write:
-        raise StoreReadOnly(f"the store {path} is read-only", hint=READ_ONLY_HINT)
+        raise errors.StoreReadOnly(f"the store {path} is read-only", hint=errors.READ_ONLY_HINT)
     if _has_log(path) and not Path(f"{path}-shm").exists():
-        raise StoreNotOpened(
+        raise errors.StoreNotOpened(
             f"the store {path} holds recent writes that cannot be read without writing beside it",
             hint="run a command once where its folder is writable, or copy the store and its -wal",
         )
@@ -96,12 +84,14 @@ def has_content(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise StoreNotOpened(
+        raise errors.StoreNotOpened(
             f"the store {path} cannot be opened: {error.strerror}",
             hint="check the path and its permissions",
         ) from error
     if not stat.S_ISREG(info.st_mode):
-        raise StoreNotOpened(f"{path} is not a file, and cannot be a store", hint="name a file")
+        raise errors.StoreNotOpened(
+            f"{path} is not a file, and cannot be a store", hint="name a file"
+        )
     return info.st_size > 0
 
 
@@ -164,9 +154,9 @@ def prepare_file(path: Path, *, using: str) -> None:
                 # Kept in the file; setting it at each connection would fail on a read-only store.
                 cursor.execute("PRAGMA journal_mode = WAL")
     except OSError as error:
-        raise StoreNotOpened(
+        raise errors.StoreNotOpened(
             f"the store {path} cannot be made: {error.strerror}",
-            hint=f"make its folder writable, or let {setting_of(using)} name another file",
+            hint=f"make its folder writable, or let {errors.setting_of(using)} name another file",
         ) from error
 
 
@@ -179,13 +169,13 @@ def _refuse_place(path: Path, using: str) -> None:
     if config is not None and config.holds_sources(path):
         raise StoreAmongNotes(
             f"the store {path} would lie in the knowledge base; nothing was made",
-            hint=f"let {setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
+            hint=f"let {errors.setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
         )
     reports = config and Path(os.path.realpath(config.root / settings.REPORTS_FOLDER))
     if not path.parent.exists() and path.parent != reports:
         raise StoreFolderMissing(
             f"there is no folder {path.parent} for the store {path.name}; nothing was made",
-            hint=f"make it first, or correct {setting_of(using)}",
+            hint=f"make it first, or correct {errors.setting_of(using)}",
         )
 
 
@@ -228,7 +218,7 @@ def ensure_store(
         cannot be opened or written.
     :raises TryAgain: it is busy, or its server does not answer.
     """
-    with translate_db_errors(using):
+    with errors.translate_db_errors(using):
         if connections[using].vendor == "unknown":
             settings.current()  # says why the settings were read without a configuration
             raise StoreRefused("there was no configuration when this process started")
@@ -241,28 +231,28 @@ def ensure_store(
         applied = applied_migrations(using=using) or _make(None, make=make, using=using)
     known = known_migrations()
     if applied - known:
-        raise StoreNewer(
-            f"{store_name(using)} was made by a newer version (it has {max(applied - known)})",
+        raise errors.StoreNewer(
+            f"{errors.store_name(using)} was made by a newer version (it has {max(applied - known)})",
             hint="install the version that the others use",
         )
     if known - applied:
-        raise StoreOlder(
-            f"{store_name(using)} was made by an older version (it lacks {min(known - applied)})",
-            hint=f"run: {MIGRATE}",
+        raise errors.StoreOlder(
+            f"{errors.store_name(using)} was made by an older version (it lacks {min(known - applied)})",
+            hint=f"run: {errors.MIGRATE}",
         )
 
 
 def _make(file: Path | None, *, make: bool, using: str) -> frozenset[str]:
     """Make an empty store in its missing `file`, or the tables in a database without ours."""
     if file is None and not _is_empty(using=using):
-        raise StoreForeign(
-            f"{store_name(using)} holds something else than a review store; it was not touched",
-            hint=f"point {setting_of(using)} at a new file or an empty database",
+        raise errors.StoreForeign(
+            f"{errors.store_name(using)} holds something else than a review store; it was not touched",
+            hint=f"point {errors.setting_of(using)} at a new file or an empty database",
         )
     if not make:
-        raise StoreNotThere(
-            f"{store_name(using)} is missing or empty: no store was made yet",
-            hint=f"see where {setting_of(using)} points; the first other command makes a new store",
+        raise errors.StoreNotThere(
+            f"{errors.store_name(using)} is missing or empty: no store was made yet",
+            hint=f"see where {errors.setting_of(using)} points; the first other command makes a new store",
         )
     if file is not None:
         prepare_file(file, using=using)

@@ -44,9 +44,7 @@ class Command(ReviewCommand):
         else:
             given = decode_output(self.read_input("-"))
             answers = read_fix_answers(given, source="standard input")
-        done = dispose_each(
-            answers, actor=options["actor"], corpus=self.corpus, config=self.config, now=self.now
-        )
+        done = dispose_each(answers, actor=options["actor"], corpus=self.corpus, now=self.now)
         self.show(done[0] if state else DisposedAllJson(findings=done), map(_line, done))
 
 

@@ -23,7 +23,7 @@ from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import refuse_knowledge_base, refuse_to_overwrite
 from review.reviews.documents import ExportedJson
 from review.reviews.export import ExportedReview, export_markdown, exported_reviews, gate_csv
-from review.settings.config import REPORTS_FOLDER
+from review.settings import REPORTS_FOLDER
 
 MARKDOWN, CSV, LOCK = "markdown", "csv", "lock"
 _DEFAULTS = {

@@ -61,7 +61,7 @@ class Command(ReviewCommand):
         )
         scope = selection_request(options) if has_scope else None
         request = request_of(TakeRequest, options, claim=claim, selection=scope)
-        taken = take_jobs(request, corpus=self.corpus, config=self.config, now=self.now)
+        taken = take_jobs(request, corpus=self.corpus, now=self.now)
         self.show(taken, _lines(taken, actor=options["actor"]))
 
 

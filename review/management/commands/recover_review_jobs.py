@@ -18,13 +18,7 @@ from review.jobs.board import require_job
 from review.management.kit.arguments import ACTOR, LISTING, option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.output import part_of, tail_lines
-from review.recovery.recover import (
-    Recovery,
-    RecoveryAction,
-    RecoveryJson,
-    RecoveryListJson,
-    list_recoverable,
-)
+from review.recovery import recover
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 
@@ -60,12 +54,11 @@ class Command(ReviewCommand):
         if options["action"] == LIST:
             self._list(options)
             return
-        answer, errors = Recovery(
-            RecoveryAction(options["action"]),
+        answer, errors = recover.Recovery(
+            recover.RecoveryAction(options["action"]),
             options["actor"],
             options["older_than"],
             corpus=self.corpus,
-            config=self.config,
             processes=Processes(),
             now=self.now,
             job_ids=tuple(options["job_ids"]),
@@ -81,7 +74,7 @@ class Command(ReviewCommand):
     def _list(self, options: dict[str, Any]) -> None:
         for job_id in options["job_ids"]:
             require_job(job_id)
-        found = list_recoverable(
+        found = recover.list_recoverable(
             older_than=options["older_than"],
             processes=Processes(),
             config=self.config,
@@ -93,7 +86,7 @@ class Command(ReviewCommand):
         self.show(found, (*lines, *tail_lines(found)))
 
 
-def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
+def _cut(found: recover.RecoveryListJson, options: dict[str, Any]) -> None:
     """Keep the requested page; a job in two lists counts once."""
     lists = {name: getattr(found, name) for name in _LISTS}
     if options["summary"]:
@@ -106,7 +99,7 @@ def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
     found.next = part.next
 
 
-def _list_lines(found: RecoveryListJson) -> Iterator[str]:
+def _list_lines(found: recover.RecoveryListJson) -> Iterator[str]:
     for name in _LISTS:
         for entry in getattr(found, name):
             taken = f", {entry.claimed_by}" if entry.claimed_by else ""
@@ -120,7 +113,7 @@ def _list_lines(found: RecoveryListJson) -> Iterator[str]:
         yield "nothing to recover"
 
 
-def _lines(answer: RecoveryJson) -> Iterator[str]:
+def _lines(answer: recover.RecoveryJson) -> Iterator[str]:
     for job in answer.done:
         line = f"job {job.review_job_id}: {job.status}"
         if answer.dry_run:
@@ -138,7 +131,7 @@ def _lines(answer: RecoveryJson) -> Iterator[str]:
         yield "no job is abandoned"
 
 
-def _exit_code(answer: RecoveryJson) -> ExitCode:
+def _exit_code(answer: recover.RecoveryJson) -> ExitCode:
     if answer.refused:
         codes = {ExitCode(job.exit) for job in answer.refused}
         # No state moved where it was the machine that refused them all.

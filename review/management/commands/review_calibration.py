@@ -37,7 +37,6 @@ class Command(ReadingCommand):
             partitions=options["model"],
             with_agreement=options["agreement"],
             passes=options["passes"],
-            config=self.config,
         )
         unknown = list(unknown_partitions(options["model"], config=self.config))
         found = document.gates or unknown

@@ -57,7 +57,7 @@ class Command(ReviewCommand):
         has_store = store.is_there()
         # A folder of reports is not made for the cache alone.
         self.use_cache = self.config.index_path.parent.is_dir()
-        report = check_notes(self.corpus, request, config=self.config, store=has_store)
+        report = check_notes(self.corpus, request, store=has_store)
         shape = "json" if self.as_json else options["format"] or "text"
         write_report(self, report, shape=shape, output=options["output"])
         for notice in report.document.notices:

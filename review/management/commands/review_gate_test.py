@@ -22,7 +22,7 @@ from review.management.kit.command import ReviewCommand
 from review.management.kit.progress import stop_on_signals
 from review.management.kit.sweeping import worker_of
 from review.runners.rules.judge import RULES
-from review.settings.config import RULES_PARTITION
+from review.settings import RULES_PARTITION
 from review.sweeps.run_jobs import RunResult, run_jobs
 from review.trials.documents import CaseResultJson, GateTestJson
 from review.trials.results import TrialRequest, create_trials, plan_trials, read_gate_results
@@ -87,7 +87,7 @@ class Command(ReviewCommand):
             gates = tuple(gate for gate in gates if gate.rule in RULES)
         elif not options["dry_run"]:
             worker = worker_of(self, options, stop) if options["runner"] else None
-            job_ids = create_trials(request, corpus=corpus, config=config, now=self.now)
+            job_ids = create_trials(request, corpus=corpus, now=self.now)
             if worker is not None:
                 ran = run_jobs(job_ids, worker=worker)
         results = read_gate_results(corpus, gates, partitions=[partition])

@@ -46,7 +46,6 @@ class Command(ReadingCommand):
             self.corpus,
             model_partition=options["model"],
             fail_on=[FailOn(level) for level in options["fail_on"]],
-            config=self.config,
             now=self.now,
         )
         if options["costs"]:

@@ -39,7 +39,7 @@ from review.management.kit.streams import (
     read_source,
     report,
 )
-from review.settings.config import Config
+from review.settings import Config
 from review.upkeep.open_store import open_store
 
 _Request = TypeVar("_Request")

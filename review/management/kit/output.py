@@ -150,11 +150,7 @@ def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], K
 
 
 def cut(
-    document: Any,
-    name: str,
-    options: Mapping[str, Any],
-    key: Callable[[Any], Key],
-    **words: str,
+    document: Any, name: str, options: Mapping[str, Any], key: Callable[[Any], Key], **words: str
 ) -> None:
     """Reduce the document's list to what the options select."""
     items = getattr(document, name)

@@ -10,7 +10,7 @@ from typing import BinaryIO, TextIO
 
 from review.domain.printing import UNSAFE, printable
 from review.errors import InputRejected, ReviewError, UsageRefused
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 
 MAX_INPUT_BYTES = 512 * 1024 * 1024
 _HEAD = 4096

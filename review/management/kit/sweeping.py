@@ -24,7 +24,7 @@ from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
 from review.runners.api.provider import ApiProvider
 from review.runners.api.run import open_provider
 from review.runners.registry import find_runner
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.sweeps.feeder import Limits, SweepRequest
 from review.sweeps.progress import SweepJson, Tally
 from review.sweeps.run_job import RetryPolicy, Worker
@@ -121,7 +121,7 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
         clock=timezone.now,
     )
     with stop_on_signals() as stop:
-        fixed = fix_notes(request, corpus=command.corpus, config=config, stop=stop)
+        fixed = fix_notes(request, corpus=command.corpus, stop=stop)
     outcomes = Counter(note.outcome for note in fixed.notes)
     failed, refused = outcomes.pop(FAILED, 0), outcomes.pop(REFUSED, 0)
     planned = outcomes.pop(PLANNED, 0)

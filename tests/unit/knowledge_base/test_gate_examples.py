@@ -14,7 +14,7 @@ from review.domain.rule_names import RULE_NAMES
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.page import RuleInput, RuleLink
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import Decision, Severity
 
 GATES_FOLDER = Path(__file__).resolve().parents[3] / Config.gates_folder
