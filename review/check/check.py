@@ -63,10 +63,9 @@ class CheckRequest:
 
 
 class _Check:
-    """A check under way, with what could not be looked at.
+    """A check under way.
 
     :ivar locks: the first that has a review of a pair as it is answers for it.
-    :ivar baseline: a finding that it has is not new; None: nothing is compared.
     """
 
     def __init__(self, corpus: Corpus, request: CheckRequest, *, store: bool):
@@ -243,12 +242,7 @@ class _Check:
 
 
 def check_notes(corpus: Corpus, request: CheckRequest, *, store: bool) -> Report:
-    """Check notes; nothing is stored.
-
-    :param store: whether a store is open, whose reviews count.
-    :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
-    :raises ProgramNotStarted, GitRefused, ShallowClone: `since` cannot be answered.
-    """
+    """Check notes, with the reviews of the open store if `store`; nothing is stored."""
     check = _Check(corpus, request, store=store)
     pairs: list[tuple[str, str]] = []
     rows: list[_Row] = []

@@ -14,10 +14,7 @@ from review.vocabulary import Severity
 
 
 class CheckFindingJson(Document, kw_only=True):
-    """An open finding; `line` is 1-based in today's note, null if unknown.
-
-    `new`: the baseline has no finding of this fingerprint; null without a baseline.
-    """
+    """An open finding; `line` is in today's note; `new` is null without a baseline."""
 
     note_path: str
     gate_id: str
@@ -56,12 +53,7 @@ class NotesCheckJson(Document, kw_only=True):
 
 @dataclass(frozen=True)
 class Report:
-    """A check with what its formats need besides.
-
-    :param gates: all of them.
-    :param pairs: note path and gate id of all that was looked at, by note.
-    :param prefix: of the root in its repository, with a slash behind it, or `""`.
-    """
+    """A check with all gates, the pairs (note path, gate id) looked at, and the root's prefix."""
 
     document: NotesCheckJson
     gates: tuple[Gate, ...]

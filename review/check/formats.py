@@ -184,10 +184,7 @@ def _message(text: str) -> dict[str, str]:
 
 
 def junit_lines(report: Report) -> Iterator[str]:
-    """Yield the document: a suite a note, a case a pair.
-
-    A pair with a warning or fail is a failure, a stale one is skipped.
-    """
+    """Yield a suite a note, a case a pair: warnings and fails are failures, stale ones skipped."""
     of_pair = attrgetter("note_path", "gate_id")
     stale = {of_pair(pair): pair.reason for pair in report.document.stale}
     findings: dict[tuple[str, str], list[CheckFindingJson]] = defaultdict(list)

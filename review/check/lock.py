@@ -98,10 +98,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def read_lock(data: bytes, *, source: str = LOCK_PATH) -> Lock:
-    """Read a lock; a line that cannot be read is a problem, and the others count.
-
-    Where two lines are of one note or gate, as after a bad merge, neither counts.
-    """
+    """Read a lock; lines that cannot be read, or are two of one note or gate, are problems."""
     header, *lines = data.removesuffix(b"\n").split(b"\n")
     if header != _HEADER:
         message = f"expected {_HEADER.decode()}; nothing in the file counts"
@@ -142,10 +139,9 @@ _COLUMNS = (
 
 
 def stored_lock(corpus: Corpus, notes: Sequence[NoteFacts]) -> Lock:
-    """Return the current acceptances of notes, and the findings of the queue in every state.
+    """Return what is accepted of notes, and the findings of the queue in every state.
 
-    All decisions about a gate were made by one text of it: today's, if any was, else the one that
-    was accepted last. Reviews by another text and of gates that are gone are left out.
+    Decisions about a gate were made by one text of it: today's if any was, else the last.
     """
     models = dict(ModelPartition.objects.values_list("pk", "name")) if notes else {}
     rows = CurrentAcceptance.objects.filter(model_partition_id__in=list(models))
@@ -198,7 +194,6 @@ def _findings(
 def queue_report(
     listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus
 ) -> Report:
-    """Return the findings of entries of the queue."""
     entries = list(listed)
     pairs = tuple((entry.note_path, entry.gate_id) for entry in entries)
     document = NotesCheckJson(

@@ -49,18 +49,13 @@ if TYPE_CHECKING:
 class Corpus:
     """Reads the knowledge base for one command; make a new one for the next.
 
-    Folder listings, the gate catalog and the file index are read once and kept. Use it as a
-    context manager, or call `save`, so that what was read need not be read again.
+    As a context manager, or by `save`, it keeps what was read for the next command.
     """
 
     def __init__(
         self, config: Config, *, use_cache: bool = True, clock_ns: Callable[[], int] = time.time_ns
     ) -> None:
-        """Open the root of `config`.
-
-        :param use_cache: False reads every file, for network shares where no stat can be trusted.
-        :param clock_ns: not business time: only to check if a file's stat is old enough to trust.
-        """
+        """`use_cache`: False reads every file; `clock_ns`: only to see if a stat is old enough."""
         self.config = config
         self._root = os.path.realpath(config.root)
         self._gates_folder = normalise_path(config.gates_folder)
@@ -90,15 +85,10 @@ class Corpus:
         self.save()
 
     def save(self) -> None:
-        """Keep what was read for the next command; does nothing if nothing was."""
         self._index.save()
 
     def notes(self, names: Sequence[str] = ()) -> NoteList:
-        """Return the notes in the named files and folders; of all note roots if none is named.
-
-        :raises NoSuchNote: a name denotes nothing, or something that can be no note.
-        :raises BadPath: a name is no path below the root.
-        """
+        """Return the notes in the named files and folders; of all note roots if none is named."""
         now_ns = self._clock_ns()
         scanner = self._scanner(self._rules)
         if names:
@@ -113,20 +103,14 @@ class Corpus:
         return notes
 
     def notes_at(self, paths: Collection[str]) -> NoteList:
-        """Return the notes at these paths that a walk of their folders finds; no other file is read.
-
-        A path that is not found may still be a note that a walk leaves out: see `read_note`.
-        """
+        """Return those of these notes that a walk of their folders finds; no other file is read."""
         now_ns = self._clock_ns()
         scanner = self._scanner(self._rules)
         scanner.add_notes(paths)
         return self._load(scanner.result(), now_ns)
 
     def read_note(self, path: str) -> NoteText:
-        """Read one note as it is now.
-
-        :raises UnreadableFile: it is gone or cannot be reviewed; `problem` is the reason as data.
-        """
+        """Read one note as it is now, or raise UnreadableFile with the problem."""
         reason = self._rules.refusal(path)
         if reason or not path.endswith(MARKDOWN):
             message = f"no note: {reason or f'expected a {MARKDOWN} file'}"
@@ -140,7 +124,6 @@ class Corpus:
 
     @cached_property
     def gates(self) -> GateCatalog:
-        """All gates, of the gates folder and of contracts, read once."""
         folder = self._gates_folder
         found = self._scan_folder(folder, gates_folder=folder)
         catalog = load_gates(found, folder=folder, read=self._read, index=self._index)
@@ -148,15 +131,11 @@ class Corpus:
         return with_contracts(catalog, contracts, root=Path(self._root), read=self._read)
 
     def cases(self, gate: Gate) -> GateCases:
-        """Read the cases of a gate, from the folder next to it."""
         folder = cases_folder(gate.path)
         return read_cases(self._scan_folder(folder), folder=folder, read=self._read)
 
     def gate(self, path: str) -> Gate:
-        """Return the gate whose file is at `path`.
-
-        :raises UnreadableFile: there is none, or it cannot be used.
-        """
+        """Return the gate whose file is at `path`, or raise UnreadableFile with the problem."""
         if path in self._gates_by_path:
             return self._gates_by_path[path]
         for problem in self.gates.problems:
@@ -188,7 +167,6 @@ class Corpus:
         return notes if self.gates.gates else [*notes, no_gate_found(self._gates_folder)]
 
     def unknown_muted(self) -> list[str]:
-        """Return a notice for each muted gate that does not exist."""
         known = {gate.gate_id for gate in self.gates.gates}
         return [
             f"[muted] in kb/review.toml names {name!r}, and no gate is called so"

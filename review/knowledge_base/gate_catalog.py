@@ -44,11 +44,8 @@ class GateCatalog:
     def resolve(self, names: Iterable[str]) -> tuple[Gate, ...]:
         """Return the gates that the names denote, sorted by path, each once.
 
-        A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`,
-        `prose/nested`). A gate that cannot be used resolves to nothing; its problem says why.
-
-        :raises UnknownGate: a name denotes nothing.
-        :raises AmbiguousGate: a name denotes a gate and a folder.
+        A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`).
+        A gate that cannot be used resolves to nothing; its problem says why.
         """
         wanted = {gate_id for name in names for gate_id in self._ids(name)}
         return tuple(gate for gate in self.gates if gate.gate_id in wanted)
@@ -85,10 +82,7 @@ class GateCatalog:
 def load_gates(
     found: ScanResult, *, folder: str, read: Callable[[str, str], FileContent], index: FileIndex
 ) -> GateCatalog:
-    """Read every gate of a scan; those whose text is that of the index are not parsed.
-
-    One that cannot be used is a problem, and known to exist.
-    """
+    """Read every gate of a scan, unless the index has its text; unusable ones are `skipped`."""
     problems = [item for item in found.problems if not _is_documentation(item)]
     entries = [entry for entry in found.entries if not _is_documentation(entry)]
     gates = []
@@ -216,12 +210,10 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class GateCase:
-    """A text that a gate is to flag or to pass.
+    """A text that a gate is to flag, as warn or fail where `severity` says, or to pass.
 
-    :param severity: the decision that a flag is to have; None takes either.
     :param donor: path of the note that a seed was made from; "" for none.
     :param is_draft: not yet confirmed by a person; it is tried and does not count.
-    :param text: a note as a reviewer gets it: what follows the frontmatter of the case.
     """
 
     name: str

@@ -32,12 +32,7 @@ _NO_NAMES = frozenset({"null", "true", "false"})
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate as its file declares it; `text` is byte-exact.
-
-    `reads_links` says that it needs the notes that a note links to; `rule` is `""` unless one
-    judges it in process; `rule_line` is its line in the file. A problem that is
-    `skipped` keeps the gate from use.
-    """
+    """A gate as its file declares it; `text` is byte-exact, `rule` is "" if a model judges it."""
 
     path: str
     gate_id: str
@@ -56,13 +51,10 @@ class Gate:
 
 
 def read_gate(*, path: str, gate_id: str, text: str) -> Gate:
-    """Read the gate at `path`; any text gives a value."""
     return _GateReader(path, gate_id, text).read()
 
 
 class _GateReader:
-    """Collects the problems of one gate while its values are read."""
-
     def __init__(self, path: str, gate_id: str, text: str) -> None:
         self._path = path
         self._gate_id = gate_id

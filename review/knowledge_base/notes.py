@@ -50,10 +50,7 @@ class NoteText:
 
     @classmethod
     def of(cls, path: str, data: bytes, *, disk_path: str = "") -> NoteText:
-        """Take bytes as a note.
-
-        :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
-        """
+        """Take bytes as a note; UnreadableFile: not UTF-8, with a NUL, or only white space."""
         text = reader.decode(path, data)
         if not text.lstrip("\ufeff").strip():
             raise reader.UnreadableFile.of(path, ProblemCode.EMPTY_NOTE, "nothing in it to review")
@@ -82,10 +79,9 @@ class DraftPair:
 
 @dataclass(frozen=True, slots=True)
 class NoteFacts:
-    """One note that can be reviewed.
+    """A note that can be reviewed, with problems that do not keep it from that.
 
     `disk_path` is how `path` is spelled on disk; `status` is as written, `""` for none.
-    Equal kinds are one object. `problems` are those that do not keep the note from review.
     """
 
     path: str
@@ -176,8 +172,6 @@ def load_notes(
 ) -> NoteList:
     """Return the notes of a scan; reads those files that the index does not answer for.
 
-    A file that cannot be reviewed is one more problem; the problems of notes stay in these.
-
     :param now_ns: the wall clock, in nanoseconds, before the scan began.
     :param named: paths of notes that were requested one by one.
     """
@@ -224,11 +218,7 @@ def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 class NotePlacing:
-    """Adds to the facts of notes what follows from their paths.
-
-    That is the type of their folder, where they name none, the patterns of gates that they match,
-    and a problem for each skip that has no effect.
-    """
+    """Adds the type of a note's folder, patterns of gates that it matches, and idle skips."""
 
     def __init__(self, gates: Sequence[Gate], folder_types: Mapping[str, str]) -> None:
         self._gates = gates
@@ -274,17 +264,11 @@ class NoteEditedMeanwhile(Conflict):
     """The note is not what the edit was made from."""
 
 
-class NoteNotWritten(ReviewError):
-    """The system refused to write the note."""
+class NoteNotWritten(ReviewError): ...
 
 
 def replace_note(root: str, note: NoteText, data: bytes) -> None:
-    """Put `data` in the place of the note's text, whole or not at all; its permissions stay.
-
-    :param note: as it was when the edit was made.
-    :raises NoteEditedMeanwhile: it is gone, or holds other bytes by now.
-    :raises NoteNotWritten: the system refused.
-    """
+    """Put `data` in the place of the note's text, unless that was edited; its permissions stay."""
     real_root = os.path.realpath(root)
     try:
         # Through a link, so that the link stays one.

@@ -48,12 +48,10 @@ _OPTIONAL = frozenset(("kb/review.toml",))
 
 
 class RepositoryFiles(Collection[str]):
-    """The files and folders below the root that a link may lead to.
+    """The files and folders below the root that a link may lead to; iteration: of `kb/`.
 
-    Membership looks at the disk, so nothing is walked that no note links to. What is hidden or
-    lies in the reports folder is no target: a worker may read what its link table resolves.
-    Iteration gives the files of the knowledge base. `is_gone` and `make_targets` answer about the
-    repository, and err towards "it may be there".
+    Membership looks at the disk; hidden files and reports are no targets, which a worker may read.
+    `is_gone` and `make_targets` err towards "it may be there".
     """
 
     def __init__(self, root: str, *, rules: ScanRules, disk_paths: reader.DiskPaths) -> None:
@@ -63,7 +61,6 @@ class RepositoryFiles(Collection[str]):
         self._is_there = cache(self._exists)
 
     def __contains__(self, path: object) -> bool:
-        """Return whether a root-relative path is there and leads to nothing outside."""
         return isinstance(path, str) and self._is_there(path)
 
     def __iter__(self) -> Iterator[str]:
@@ -90,11 +87,9 @@ class RepositoryFiles(Collection[str]):
             return False
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
-        """Return True if a path does not exist although its first two folders do.
+        """Return True if a path, from root or note, is gone although its first two folders exist.
 
-        It may be meant from the root or from the folder of the note that names it.
-        Paths that are hidden, in the reports folder, or ignored by Git are never gone. Nor are those
-        of which only the first folder is there: documents name files that their reader is to have.
+        With one folder only, documents name files that their reader is to have.
         """
         folder = "/".join(path.split("/")[:-1][:2])
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(note_path), path))
@@ -155,7 +150,6 @@ class Linker:
         self._size_of = cache(self._read_size)
 
     def links(self, text: str) -> tuple[Link, ...]:
-        """Return the links of a note, those within it included."""
         return extract_links(text, self.flavour)
 
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
@@ -217,10 +211,7 @@ class Linker:
 def read_linked_files(
     notes: Iterable[tuple[str, str]], *, linker: Linker, root: str
 ) -> dict[str, bytes]:
-    """Path to bytes of the Markdown files that the notes link to, as far as they fit the bounds.
-
-    :param notes: path and text of each note; a note that links to another of them gets it too.
-    """
+    """Return the Markdown files that these notes (path and text) link to, within bounds."""
     rows = (row for path, text in notes for row in linker.prompt_note(path, text).links)
     found: dict[str, bytes] = {}
     left = _MAX_LINKED_BYTES

@@ -100,10 +100,8 @@ class _Folder(NamedTuple):
 class Scanner:
     """Collects files from folders and by name; `result` sorts them and looks for twins.
 
-    Folders behind links are walked after all others, and no folder twice: a file that links lead to
-    is found where it lies, and at the first of the links if no walk comes there.
-
-    :ivar files: the paths of files that were named; `folders`: of folders that were begun with.
+    Folders behind links are walked after all others, and no folder twice: a file that links lead
+    to is found where it lies, and at the first of the links if no walk comes there.
     """
 
     def __init__(self, root: str, rules: ScanRules, disk_paths: reader.DiskPaths) -> None:
@@ -132,12 +130,9 @@ class Scanner:
                 self._report(path, ProblemCode.VANISHED, message)
 
     def add_named(self, names: Iterable[str]) -> None:
-        """Take files by name, and walk folders: hidden and excluded names are left out of these.
-
-        A file may lie outside the note roots, and be one that a walk leaves out by pattern.
+        """Take files by name, excluded ones too, and walk folders.
 
         :raises NoSuchNote: nothing of that name exists, or it can be no note.
-        :raises BadPath: the name is none.
         """
         for name in names:
             path = path_below(self._root, name)
@@ -183,10 +178,7 @@ class Scanner:
             self._take(folder, path, f"{folder.disk_path}/{name}".lstrip("/"))
 
     def _resolved(self, path: str, disk_path: str, *, of: str = "") -> _Folder | None:
-        """Follow the symbolic links of a folder; a fault of it is a problem of `of`, or of `path`.
-
-        A folder that a walk of the roots finds without links has the path that it has there.
-        """
+        """Follow the links of a folder; a fault of it is a problem of `of`, or of `path`."""
         try:
             real = reader.resolve_inside(self._root, of or path, disk_path)
         except reader.UnreadableFile as refused:
@@ -337,10 +329,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
-    """Make the test of a root-relative path; `None` where nothing is excluded.
-
-    :raises ConfigRefused: a pattern is none that `.gitignore` could hold.
-    """
+    """Make the test of a root-relative path; `None` where nothing is excluded."""
     if not patterns:
         return None
     from pathspec import PathSpec  # takes 40 ms

@@ -38,9 +38,7 @@ class JoinedKeys(Aggregate):
 
 
 class NamedKeys(RawSQL):
-    """The right side of `…__in`, written out: preparing thousands of keys one by one takes longer
-    than finding their rows.
-    """
+    """The right side of `…__in`, written out: preparing thousands takes longer than reading."""
 
     def __init__(self, keys: Iterable[int]) -> None:
         """Take keys; anything but an integer raises here."""

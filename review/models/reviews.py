@@ -51,10 +51,7 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
         return self.filter(status=PairStatus.COMPLETED).exclude(not_accepted=NotAccepted.TRIAL)
 
     def complete(self, pairs: Sequence[ReviewPair], *, now: datetime) -> bool:
-        """Pending or missing pairs to `completed`, with the review that is set on them.
-
-        False when one of them was completed already: roll the transaction back.
-        """
+        """Pending or missing pairs to `completed`; False: one was completed already, roll back."""
         connection = connections[self.db]
         moment = connection.ops.adapt_datetimefield_value(now)
         rows = [(*(getattr(pair, name) for name in _REVIEWED), moment, pair.pk) for pair in pairs]
@@ -76,7 +73,7 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
 
 
 class ReviewPair(models.Model):
-    """One note and one gate requested in a job, with the exact texts that were judged.
+    """A note and a gate requested in a job, with the exact texts that were judged.
 
     `decision` is what the parser read and is never overwritten: see `DecisionEvent`.
     """
@@ -278,7 +275,6 @@ class Finding(models.Model):
 
 
 def latest_of(rows: Any, fingerprints: Iterable[str]) -> dict[str, Any]:
-    """Return the last of these rows for each fingerprint that has one."""
     found: dict[str, Any] = {}
     for chunk in batched(sorted(set(fingerprints)), 500):
         some = rows.filter(fingerprint__in=chunk).values("fingerprint").order_by()
@@ -294,10 +290,7 @@ class DispositionQuerySet(models.QuerySet["Disposition"]):
 
 
 class Disposition(models.Model):
-    """What a person decided about a finding.
-
-    `note_sha256` is the note's digest on disk at that moment: `deferred` holds until it changes.
-    """
+    """A person's decision about a finding; `deferred` holds until the note has another digest."""
 
     fingerprint = CharField(max_length=16)
     state = CharField(max_length=12, choices=DispositionState)

@@ -101,8 +101,7 @@ class ParentAlive(Conflict):
     """The process that took the job is at work on this host."""
 
 
-class JobClosed(Conflict):
-    """The job is completed or failed; there is nothing to recover."""
+class JobClosed(Conflict): ...
 
 
 class NothingToReplace(Conflict):
@@ -125,11 +124,7 @@ _UNUSABLE: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Recovery:
-    """A recovery of jobs.
-
-    :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
-    :param older_than: how long a job may run until it is taken for abandoned.
-    """
+    """A recovery of the open `job_ids`, or of all abandoned ones: orphans, or running too long."""
 
     action: RecoveryAction
     actor: str
@@ -142,10 +137,7 @@ class Recovery:
     dry_run: bool = False
 
     def recover(self) -> tuple[RecoveryJson, list[ReviewError]]:
-        """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
-
-        Each job is one transaction, so a recovery that was killed is finished by the next.
-        """
+        """Recover each job in a transaction; one that is refused holds up no other."""
         job_ids: Iterable[int] = dict.fromkeys(self.job_ids)
         if not self.job_ids:
             job_ids = abandoned_jobs(
@@ -162,7 +154,6 @@ class Recovery:
         return answer, errors
 
     def _recover(self, job: ReviewJob) -> RecoveredJson:
-        """Recover one job, or say what would become of it."""
         action, actor, reason = self.action, self.actor, self.reason
         if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
             here = job.parent_host == self.processes.host
@@ -224,11 +215,7 @@ class Recovery:
 def replace_job(
     job: ReviewJob, *, actor: str, reason: str, corpus: Corpus, now: datetime
 ) -> RecoveredJson:
-    """Fail the job, and create one for its pairs without a review, from today's texts.
-
-    Pairs that are also in another open job are included: that was a deliberate choice when the old
-    job was created.
-    """
+    """Fail the job, and create one for its pairs without a review, from today's texts."""
     failure = RunnerFailure(FailureCode.REPLACED, reason)
     pairs, left_out = _pairs(job, corpus)
     factory = JobFactory(job.model_partition.name, corpus=corpus, actor=actor, now=now)

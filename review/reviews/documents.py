@@ -24,10 +24,7 @@ class FileStateJson(Document, kw_only=True):
 
 
 class ProvenanceJson(Document, kw_only=True):
-    """The provenance that the parent stated, and what output and harness reported later.
-
-    `claim_problem` is set when the output names a model of another partition than the job's.
-    """
+    """The parent's statement; `claim_problem`: the output names a model of another partition."""
 
     runner: str | None
     runner_model: str | None

@@ -45,8 +45,7 @@ class LookRequest:
 def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJson:
     """Return the reviews to check, sorted by note path, gate path and pair.
 
-    A review whose findings do not fit is settled once each of them is, or once a person decided it.
-    Only the notes of these reviews are read.
+    One whose findings do not fit is settled once each of them is, or once a person decided it.
     """
     is_wanted = within(request.notes)
     reasons = _reasons(request)

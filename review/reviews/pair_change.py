@@ -34,10 +34,7 @@ class Against(StrEnum):
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """A pair, and how its change is shown.
-
-    :param all_lines: equal lines too.
-    """
+    """A pair, and how its change is shown; `all_lines`: with equal lines."""
 
     note_path: str
     gate_id: str
@@ -64,10 +61,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class PairChange:
-    """The change of a pair since its acceptance.
-
-    :param findings: the open ones, with the line of the earlier text that each quotes.
-    """
+    """The change of a pair since its acceptance; open findings with the earlier line they quote."""
 
     accepted: CurrentAcceptance
     gate_id: str
@@ -85,7 +79,6 @@ class PairChange:
 
 
 def read_pair_change(corpus: Corpus, request: ChangeRequest) -> PairChange:
-    """Read the change of one pair since its text was accepted."""
     note_path = normalise_path(request.note_path)
     gate_path = gate_path_of(request.gate_id, gates_folder=corpus.config.gates_folder)
     rows = CurrentAcceptance.objects.of_partition(request.model_partition)

@@ -36,8 +36,7 @@ Row: TypeAlias = tuple[str, ...]
 class Obligations:
     """The gates that each model partition is meant to judge.
 
-    The partition `rules` owes the rule gates. Any other gate is owed by each partition that
-    `review.toml` names, and by each that has judged a note by this gate.
+    `rules` owes rule gates; others are owed by partitions of `review.toml` or that judged by them.
     """
 
     named: frozenset[str]
@@ -159,10 +158,7 @@ def read_pair_states(corpus: Corpus) -> PairStates:
 def _read_stored(
     scope: Scope,
 ) -> tuple[Mapping[str, dict[str, dict[int, str]]], dict[str, dict[str, Counter[str]]], Any]:
-    """The states of pairs with a current acceptance, by partition, note path and place of the gate.
-
-    With them, decisions by partition and gate path, and the keys of paths that are gone, by kind.
-    """
+    """Return states by partition, note path and place of the gate, decisions, and paths gone."""
     notes = {scope.path_ids.get(note.path): note.path for note in scope.notes}
     gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
     names = dict(ModelPartition.objects.values_list("pk", "name"))

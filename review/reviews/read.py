@@ -37,11 +37,7 @@ class NoReview(InputRejected):
 
 @dataclass(frozen=True)
 class HistoryRequest:
-    """One pair by its id, or the current reviews of a note; empty filters keep all.
-
-    :param note: a path below the root, as written; the file may be gone.
-    :param gate: a gate id or the path of a gate; its file may be gone.
-    """
+    """A pair by its id, or the current reviews of a note that may be gone; "" keeps all."""
 
     pair_id: int | None = None
     note: str = ""
@@ -50,10 +46,7 @@ class HistoryRequest:
 
 
 class _Shown(NamedTuple):
-    """A completed pair, the note and gate it is shown for, and the current acceptance of the key.
-
-    The paths differ from the pair's own where an acceptance was carried over to a moved file.
-    """
+    """A completed pair, and the note and gate it is shown for, which a carry over changed."""
 
     pair: ReviewPair
     note_path: str
@@ -66,9 +59,6 @@ def read_reviews(corpus: Corpus, request: HistoryRequest) -> documents.RenderedJ
 
     A note's review for a gate and partition is the evidence of the current acceptance, else the
     latest completed one.
-
-    :raises NoReview: there is none; says what is near.
-    :raises BadPath: the note or gate is no path below the root.
     """
     current = CurrentAcceptance.objects.select_related(
         "event", "note", "gate", "model_partition", "note_snapshot", "gate_snapshot"

@@ -14,8 +14,6 @@ class NoSuchText(InputRejected):
 
 
 class ReviewPart(StrEnum):
-    """The texts of one review."""
-
     REVIEW = "review"
     NOTE = "note"
     GATE = "gate"
@@ -33,7 +31,6 @@ def text_of_review(pair_id: int, part: ReviewPart) -> str:
 
 
 def snapshot_text(snapshot_id: int) -> str:
-    """The text of a note or gate at one moment."""
     text = FileSnapshot.objects.filter(pk=snapshot_id).values_list("text", flat=True).first()
     if text is None:
         raise NoSuchText(f"no text {snapshot_id} in this store")
@@ -41,7 +38,6 @@ def snapshot_text(snapshot_id: int) -> str:
 
 
 def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
-    """The texts of reviews, by pair."""
     found: dict[int, str] = {}
     for chunk in batched(pair_ids, 5000):
         rows = ReviewText.objects.filter(pair_id__in=NamedKeys(chunk))

@@ -17,13 +17,7 @@ from review.vocabulary import ProblemCode, Region
 
 
 def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
-    """List the gates that the names stand for, sorted by path; all gates when none is named.
-
-    :param note: keep the gates that apply to this note; "" keeps all.
-    :raises UnknownGate, AmbiguousGate: a name does not resolve.
-    :raises NoSuchNote: there is no such note.
-    :raises UnreadableFile: the file cannot be taken as a note.
-    """
+    """List the gates that the names, or none for all, stand for, and that apply to `note`."""
     catalog = corpus.gates
     gates = kept = catalog.resolve(names) if names else catalog.gates
     problems = catalog.problems_of(names) if names else catalog.problems
@@ -42,11 +36,7 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
 
 
 def read_named_note(corpus: Corpus, path: str) -> NoteText:
-    """Read one note that is there.
-
-    :raises NoSuchNote: there is no such note, or it is a folder; near matches are named.
-    :raises UnreadableFile: the file cannot be taken as a note.
-    """
+    """Read one note that is there, or raise NoSuchNote with near matches."""
     try:
         return corpus.read_note(path)
     except UnreadableFile as refused:
@@ -80,12 +70,7 @@ class NotOneGate(InputRejected):
 
 
 def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:
-    """Return the gates of these ids or paths, sorted by path, each once.
-
-    :raises UnknownGate, AmbiguousGate: a name stands for nothing, or for a gate and a bundle.
-    :raises NotOneGate: a name is a bundle.
-    :raises UnreadableFile: the gate exists and cannot be used.
-    """
+    """Return the gates of these ids or paths, sorted by path, each once; a bundle is none."""
     found = {gate.path: gate for gate in (_named_gate(corpus, name) for name in names)}
     return tuple(found[path] for path in sorted(found))
 

@@ -16,11 +16,7 @@ _ASKED_AT_MOST = 100
 
 
 def named_places(corpus: Corpus, names: Iterable[str]) -> tuple[str, ...]:
-    """The identities of files and folders that are on disk or that the store has notes of.
-
-    :raises NoSuchNote: neither; the hint names near ones.
-    :raises BadPath: the name is no path below the root.
-    """
+    """The identities of files and folders that are on disk or that the store has notes of."""
     places = tuple(path_below(str(corpus.config.root), name) for name in names)
     for place in places:
         known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
@@ -32,8 +28,7 @@ def named_places(corpus: Corpus, names: Iterable[str]) -> tuple[str, ...]:
 def below(places: Sequence[str], *, field: str) -> Q:
     """Preselect paths at or below the places; `is_below` must filter the rows.
 
-    SQLite ignores case here, and many places are replaced by their common folder, because databases
-    limit the size of a condition.
+    SQLite ignores case, and of many places, which databases refuse, it is their common folder.
     """
     if len(places) > _ASKED_AT_MOST:
         return Q(**{f"{field}__startswith": commonpath(places)})
@@ -61,10 +56,7 @@ def within(places: Iterable[str]) -> Callable[[str], bool]:
 
 
 def digests_of(corpus: Corpus, listed: NoteList, paths: Iterable[str]) -> dict[str, str]:
-    """Digests of the notes listed, and of those at `paths` that lie elsewhere or cannot be read.
-
-    A file that is there and cannot be read has an empty digest; one that is gone has none.
-    """
+    """Digests of the notes listed and at `paths`; "" if unreadable, none if gone."""
     digests = {note.path: note.sha256 for note in listed.notes}
     for path in paths:
         if path in digests:

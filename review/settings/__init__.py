@@ -131,21 +131,14 @@ class Config:
 
 
 def current() -> Config:
-    """Return the configuration of this process, from its environment and current directory.
-
-    :raises RootNotFound: no folder at or above the current one holds `kb/`.
-    :raises ConfigRefused: `kb/review.toml` has a key or value that is not understood.
-    """
+    """Return the configuration of this process, from its environment and current directory."""
     environment = tuple(os.environ.get(name, "") for name in _ENVIRONMENT)
     root = find_root(environment[0])
     return _load(root, environment, read_file(root / _FILE))
 
 
 def find_root(named: str = "") -> Path:
-    """Find the repository's root: `named`, else the nearest parent that has a `kb/` folder.
-
-    :raises RootNotFound: there is none, or the current folder is gone.
-    """
+    """Find the repository's root: `named`, else the nearest parent that has a `kb/` folder."""
     here = Path(named).expanduser().resolve() if named else _current_folder()
     for folder in (here, *(() if named else here.parents)):
         if (folder / "kb").is_dir():
@@ -202,10 +195,7 @@ def _load(root: Path, environment: tuple[str, ...], settings: bytes) -> Config:
 
 
 def _refuse_among_notes(config: Config) -> None:
-    """Refuse a folder for job files that holds notes or gates: no note in it would be reviewed.
-
-    :raises EnvironmentRefused: it holds, is, or lies in a folder of notes or gates.
-    """
+    """Refuse a folder for job files that holds notes or gates: no note in it would be reviewed."""
     place = Path(os.path.realpath(config.artifacts))
     if place.is_relative_to(os.path.realpath(config.root / REPORTS_FOLDER)):
         return

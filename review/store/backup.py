@@ -30,8 +30,6 @@ class BackupExists(Conflict):
 
 
 class BackupPathTaken(Conflict):
-    """The file at the backup's name, or beside it, is not to be replaced."""
-
     code = "place-taken"
 
 
@@ -54,8 +52,7 @@ class BackupJson(Document, kw_only=True):
 def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
     """Back the store up into `target` as it is at one moment, while others go on writing.
 
-    A store of an older or newer version is backed up as it is. A process that is killed leaves at
-    most a draft, which the next backup removes.
+    A killed process leaves at most a draft, which the next backup removes.
     """
     if not config.uses_sqlite:
         named = shlex.quote(str(target))

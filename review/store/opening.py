@@ -48,10 +48,7 @@ def file_of(using: str) -> Path | None:
 
 
 def open_file(path: Path, *, write: bool, using: str) -> None:
-    """Have the store's existing file opened read-only if it must be.
-
-    :raises StoreReadOnly, StoreNotOpened: then it cannot be written, or read.
-    """
+    """Have the store's existing file opened read-only if it must be, unless `write`."""
     if is_writable(path):
         return
     if write:
@@ -69,8 +66,7 @@ def open_file(path: Path, *, write: bool, using: str) -> None:
 
 
 def recheck_store(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Reopen a store that was opened read-only: a connection opened as `immutable` never sees that
-    another process writes to it by now, or that it has become writable."""
+    """Reopen a store that was opened read-only: an `immutable` one never sees others write."""
     if (named := _configured.pop(using, None)) is not None:
         connections[using].close()
         connections[using].settings_dict.update(named)
@@ -96,8 +92,7 @@ def has_content(path: Path) -> bool:
 
 
 def is_marked_store(path: Path) -> bool:
-    """Return whether the file bears our mark. This process must not have it open: closing any descriptor
-    of a file drops all locks that the process holds on it."""
+    """Return whether a file that is not open (closing it drops its locks) bears our mark."""
     with path.open("rb") as stream:
         header = stream.read(_ID_OFFSET + 4)
     mark = int.from_bytes(header[_ID_OFFSET:], "big")
@@ -120,9 +115,7 @@ def companions_of(path: Path) -> list[Path]:
 def read_only_uri(path: Path) -> str:
     """An SQLite URI that reads `path` and makes no file beside it.
 
-    Without a log of recent writes nobody writes: `immutable` spares the shared-memory file that WAL
-    wants, and that could not be made, or would belong to the wrong user. With one, `immutable`
-    would not see those writes.
+    `immutable` spares the shared-memory file that WAL wants, but would not see a log's writes.
     """
     return f"{path.as_uri()}?mode=ro" + ("" if _has_log(path) else "&immutable=1")
 
@@ -209,14 +202,9 @@ def ensure_store(
     using: str = DEFAULT_DB_ALIAS,
     before_making: Callable[[], None] = lambda: None,
 ) -> None:
-    """Make sure that the store can be used: made when missing, read-only when it must be.
+    """Make sure that the store can be used: made when missing if `make`, read-only if it must be.
 
-    :param make: whether a missing one is made; else it is refused.
-    :param before_making: called where the store's file is missing, even if none is made; it may
-        refuse.
-    :raises StoreRefused: it is missing and not to be made, older, newer, foreign, corrupt, or
-        cannot be opened or written.
-    :raises TryAgain: it is busy, or its server does not answer.
+    :param before_making: called where the store's file is missing; it may refuse.
     """
     with errors.translate_db_errors(using):
         if connections[using].vendor == "unknown":
@@ -335,8 +323,7 @@ def says_no_table(error: DatabaseError) -> bool:
 def checks_without_reviews(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     """Leave the tables of reviews out of the checks if none of their migrations is to be applied.
 
-    Django checks every row of an SQLite database after each of the twenty migrations that make the
-    tables for people: minutes, in a store of millions of rows.
+    Django checks every row of an SQLite database after each migration, which takes minutes.
     """
     connection = connections[using]
     if connection.vendor != "sqlite" or applied_migrations(using=using) != known_migrations():

@@ -92,8 +92,7 @@ def copy_store(
 ) -> StoreCopyJson:
     """Copy what is committed in the source now into an empty target, or compare with a copy.
 
-    A process that is killed leaves the target empty. Tables that are not of reviews, such as the
-    people who log in, are left as they are.
+    A process that is killed leaves the target empty; tables not of reviews are left as they are.
     """
     if place_of(source) == place_of(target):
         raise SamePlace(f"{source_named} and --to name one store")

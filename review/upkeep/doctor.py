@@ -40,11 +40,7 @@ _Check: TypeAlias = Callable[[], CheckResult | Iterable[CheckResult]]
 def examine(
     *, thorough: bool, repair: bool, pruning: job_files.Pruning | None
 ) -> Iterator[CheckResult]:
-    """Yield each check as it is done. A missing store is never made.
-
-    :param thorough: also check every invariant in the database.
-    :param repair: rebuild what can be derived from the store.
-    """
+    """Yield each check as it is done; `thorough`: all invariants. A missing store is never made."""
     yield check_bytecode()
     try:
         config = settings.current()

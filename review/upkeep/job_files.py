@@ -30,10 +30,7 @@ _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
 
 
 def check_prompts(config: Config, *, repair: bool) -> CheckResult:
-    """Check that each open job has the prompt that it was made with, for its worker to read.
-
-    One that is missing or altered is written again where the store and the notes still make it.
-    """
+    """Check, or write again where that can be done, the prompt of each open job."""
     lost: list[str] = []
     restorable: list[str] = []
     files, corpus = ArtifactStore(config), Corpus(config)
@@ -170,12 +167,7 @@ def _written(files: ArtifactStore, path: str, data: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Pruning:
-    """A selection of closed jobs' folders to remove; without `remove` they are only listed.
-
-    :param older_than: only jobs that were closed so long ago; None takes all.
-    :param superseded: only jobs that no current acceptance rests on, and whose reviews nobody has to
-        look at.
-    """
+    """A selection of closed jobs' folders to list or remove; `superseded`: no longer relied on."""
 
     remove: bool
     actor: str
@@ -187,9 +179,8 @@ class Pruning:
 def prune_job_files(config: Config, pruning: Pruning) -> CheckResult:
     """Name the folders of closed jobs or remove them.
 
-    What goes is the prompt, the raw output of pairs that are all stored, and files that mirror the
-    store. What only a file holds stays: a failed job that waits for a pair keeps its folder, since
-    its output may yet come, and so does a replaced one whose output was never ingested.
+    What only a file holds stays: a failed job that waits for a pair, or was replaced with an output
+    that was never ingested, keeps its folder.
     """
     files, found, kept = ArtifactStore(config), [], 0
     for closed in models.batched(_closed_jobs(files, pruning), _JOBS_AT_ONCE):

@@ -44,10 +44,8 @@ _ANY = ("", "obsidian")
 
 @dataclass(frozen=True)
 class Anchors:
-    """The anchors of a note that links can point to.
+    """The anchors of a note, exact and `loose`: letters and digits where sites differ.
 
-    :param exact: anchors as a site makes them.
-    :param loose: letters and digits of those that a site may make in several ways.
     :param is_open: whether more may come from elsewhere: from a file that is included, say.
     :param is_transliterated: whether a site may spell headings in other letters than they have.
     :param words: letters and digits of all headings, which wikilinks name by their words.

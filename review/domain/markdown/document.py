@@ -126,10 +126,7 @@ def parser(flavour: Flavour = COMMONMARK) -> MarkdownIt:
 
 
 def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
-    """Make a parser of a flavour, without footnotes; addresses stay as they are written.
-
-    :param draws_math: whether what looks like math is math in every flavour.
-    """
+    """Make a parser of a flavour, without footnotes, with math in all if `draws_math`."""
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"maxNesting": 100})
@@ -285,10 +282,7 @@ def _begin(state: StateBlock, line: int) -> int:
 
 
 def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:
-    """Make a token of the lines from `opener` to what the expression `closer` finds.
-
-    There is none if text follows it in the first line, or no line has it.
-    """
+    """Make a token of the lines from `opener` to a line that ends with what `closer` finds."""
     closing = re.compile(closer)
 
     def rule(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

@@ -108,10 +108,7 @@ _NUMBER_PREFIX = re.compile(r"(?!\d+[-_.]\d)\d+\s*[-_.]+\s*(?=[^-_.\s])")
 
 @dataclass(frozen=True)
 class LinkBase:
-    """The paths that links may mean, and how links are written.
-
-    :param read_addresses: reads the addresses and ids that notes give themselves, with their paths.
-    """
+    """The paths that links may mean, how links are written, and a reader of notes' addresses."""
 
     known: Collection[str]
     flavour: Flavour = COMMONMARK

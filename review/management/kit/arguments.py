@@ -40,11 +40,7 @@ class _StoredOnce(argparse.Action):
 
 
 class ReviewParser(CommandParser):
-    """An argument parser that raises its complaints instead of printing them.
-
-    Options are never abbreviated: an abbreviation that works today is ambiguous after an addition.
-    An option is given once unless it says `action="extend"`.
-    """
+    """Raises its complaints instead of printing them; takes no abbreviations, options once."""
 
     output: OutputWrapper | TextIO | None = None
 
@@ -58,10 +54,7 @@ class ReviewParser(CommandParser):
             self.register("action", action, _StoredOnce)
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line.
-
-        :raises UsageRefused: always; the hint names near options or the help.
-        """
+        """Raise UsageRefused with near options, or the help, as hint."""
         text = printable_line(message)
         raise UsageRefused(text, hint=self._near(message) or f"see: {self.prog} --help")
 
@@ -69,10 +62,7 @@ class ReviewParser(CommandParser):
         super().print_help(file or self.output)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """End after the help was shown; errors go through `error`.
-
-        :raises HelpShown: always.
-        """
+        """Raise HelpShown after the help was shown; errors go through `error`."""
         raise HelpShown
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -147,17 +137,13 @@ def duration(raw: str) -> timedelta:
 
 
 def path(raw: str) -> Path:
-    """A path on this machine; `~` is the home folder.
-
-    `-` is none: where an option reads standard input or writes standard output, it says so.
-    """
+    """A path on this machine; `~` is the home folder, and `-` is no path."""
     if not raw or "\0" in raw:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a path")
     return Path(_no_dash(raw)).expanduser()
 
 
 def database(raw: str) -> str:
-    """A store: a path, or a URL."""
     return text(_no_dash(raw))
 
 
@@ -182,10 +168,7 @@ def text(raw: str) -> str:
 
 
 def partition(raw: str) -> str:
-    """A model partition: the name as declared, or what the model's name makes of itself.
-
-    :raises ModelNameRefused: no partition can be made of it.
-    """
+    """A model partition: the name as declared, or what the model's name makes of itself."""
     name = word(raw)
     try:
         config = settings.current()
@@ -206,7 +189,6 @@ def word(raw: str) -> str:
 
 
 def digest(raw: str) -> str:
-    """A SHA-256 as 64 hex digits."""
     digits = raw.strip().lower()
     if re.fullmatch("[0-9a-f]{64}", digits) is None:
         raise argparse.ArgumentTypeError(f"{raw!r} is no SHA-256: expected 64 hex digits")
@@ -347,7 +329,6 @@ SELECTION: Arguments = {
 
 
 def harness(*, required: bool) -> Arguments:
-    """Declare who reviewed: the harness, its model and its effort."""
     return {
         "--runner R": option("the harness that reviews", type=word, required=required),
         "--runner-model M": "its model, which must make the job's partition; leave out when it is"
@@ -363,7 +344,6 @@ def harness(*, required: bool) -> Arguments:
 
 
 def runner(*, required: bool) -> Arguments:
-    """Declare the runner, and the model and effort that are passed to it."""
     return {
         "--runner R": option("who reviews", type=word, required=required),
         "--runner-model M": "the model as the runner calls it, where only its partition is named",

@@ -96,11 +96,7 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
 
 
 def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
-    """Write a report to a file, or to standard output for `-`.
-
-    :raises OutputRefused: the file is none that this command wrote, or is among the notes, or its
-        folder is not there.
-    """
+    """Write a report to standard output for `-`, or to a file that is new or this command's."""
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
     if output == "-":

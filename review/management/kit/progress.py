@@ -120,11 +120,7 @@ _PATIENCE = 3
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that a termination signal sets, instead of ending the process.
-
-    A signal that is ignored (`nohup`) stays so. Who asks three times is not asked to wait longer:
-    the third signal has the effect that it has without this.
-    """
+    """An event that a termination signal sets, instead of ending the process; the third ends it."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

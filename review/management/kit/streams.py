@@ -21,11 +21,7 @@ class OutputRefused(InputRejected):
 
 
 def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes:
-    """The bytes of the file at `source`, or of `stdin` (else this process's) when it is `-`.
-
-    :raises UsageRefused: standard input is a terminal or closed.
-    :raises InputRejected: the file is missing, not a file, unreadable or too large.
-    """
+    """The bytes of the file at `source`, or of `stdin` (else this process's) when it is `-`."""
     if source == "-":
         stream = stdin or (sys.stdin.buffer if sys.stdin else None)
         if stream is None or stream.closed:
@@ -53,11 +49,7 @@ def named(source: str) -> str:
 
 
 def refuse_to_overwrite(path: Path, *, config: Config, starts_with: bytes) -> None:
-    """Refuse an output path where writing would lose data.
-
-    :param starts_with: how every output of this command begins; such a file may be replaced.
-    :raises OutputRefused: it is in `kb/` outside the reports, or an existing file is not ours.
-    """
+    """Refuse an output path among sources, or of a file that starts otherwise than ours."""
     refuse_knowledge_base(path, config=config)
     try:
         with path.open("rb") as stream:
@@ -74,10 +66,6 @@ def refuse_to_overwrite(path: Path, *, config: Config, starts_with: bytes) -> No
 
 
 def refuse_knowledge_base(path: Path, *, config: Config) -> None:
-    """Refuse an output path among the notes, gates and settings.
-
-    :raises OutputRefused: it is in `kb/` outside the reports.
-    """
     if config.holds_sources(path):
         raise OutputRefused(
             f"{path} lies in the knowledge base",

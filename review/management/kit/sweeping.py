@@ -149,10 +149,7 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
 def run_queued_jobs(
     command: ReviewCommand, options: Mapping[str, Any], *, stop: threading.Event
 ) -> RunResult:
-    """Run the jobs that the options name; with `--watch`, those of a partition as they are queued.
-
-    :raises UsageRefused: the jobs are for several partitions, or there is none to watch.
-    """
+    """Run the jobs that the options name; with `--watch`, a partition's as they are queued."""
     config, job_ids, model = command.config, options["job_ids"], options["runner_model"]
     in_process = find_runner(options["runner"], config=config).in_process
     typed = options["model_partition"] or (RULES_PARTITION if in_process else None)
@@ -242,10 +239,7 @@ def _batch_provider(options: Mapping[str, Any], config: Config) -> ApiProvider:
 
 
 def _sender(worker: Worker, partition: str) -> Callable[[int], None]:
-    """Return what sends a job's id to the workers of its partition.
-
-    :raises NoBroker, NoWorkers: the settings do not say where to send it, or who would run it.
-    """
+    """Return what sends a job's id to the declared workers of its partition."""
     application, runner_name = make_application(worker.config), worker.provenance.runner
     declared = worker.config.workers.get(partition)
     if declared is None or declared.runner != runner_name:

@@ -117,10 +117,7 @@ def failure_of(message: str, *, status: int | None = None, fallback: str = "") -
 
 
 def error_in_answer(answer: str) -> RunnerFailure | None:
-    """Return the failure described by an answer that holds no review.
-
-    A short one tells of a login or a quota by its words, a longer one by how it begins.
-    """
+    """Return the failure that an answer without a review tells of: if short, by its words."""
     failure = failure_of(answer)
     if _ERROR_OPENING.match(answer):
         return failure
