@@ -218,8 +218,7 @@ SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "ca
 COLLECTED, OUT_OF_REACH = "collected", "out-of-reach"
 
 
-class UnknownBatch(InputRejected):
-    """No running job is in a batch with this id."""
+class UnknownBatch(InputRejected): ...
 
 
 @dataclass

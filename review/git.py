@@ -56,7 +56,6 @@ def changes_since(folder: Path, revision: str) -> Changes:
 
 
 def file_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """Return a file below `folder` as it was in a commit; None where there was none."""
     found = _git(folder, "cat-file", "blob", f"{commit}:./{path}")
     return None if found.returncode else found.stdout
 

@@ -55,8 +55,7 @@ class ForeignJobFolder(Conflict):
     """A job's folder is there already and belongs to another store."""
 
 
-class ArtifactNotWritten(ReviewError):
-    """The system refused to write a file: no space, no permission."""
+class ArtifactNotWritten(ReviewError): ...
 
 
 class OutputNotReadable(InputRejected):
@@ -126,7 +125,6 @@ class LocalFolder:
         return True
 
     def read(self, name: str, *, limit: int) -> bytes:
-        """Read at most `limit` bytes of an ordinary file."""
         # Without O_NONBLOCK a pipe that a worker put there would hang us.
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         with open(
@@ -159,11 +157,9 @@ class LocalFolder:
             (self._location / name).rename(self._location / _aside_name(name))
 
     def remove_folder(self, name: str) -> None:
-        """Remove a folder and all that is in it; one that is not there is fine."""
         shutil.rmtree(self._location / name, ignore_errors=True)
 
     def folder_names(self) -> list[str]:
-        """Name the folders in it, hidden ones too."""
         with os.scandir(self._location) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 

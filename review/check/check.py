@@ -27,7 +27,7 @@ from review.models import Finding
 from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import quote_lines
 from review.runners.rules.judge import RULES, judge
-from review.selection.path_filters import is_below
+from review.selection.names import is_below
 from review.selection.select import named_notes
 from review.settings import RULES_PARTITION
 from review.sweeps.executors import rule_input
@@ -117,7 +117,6 @@ class _Check:
         return paths
 
     def read(self, path: str) -> NoteText:
-        """Read a note, or take the text that was given."""
         data = self.request.text
         return self.corpus.read_note(path) if data is None else NoteText.of(path, data)
 

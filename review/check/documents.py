@@ -61,19 +61,16 @@ class Report:
     prefix: str
 
     def by_gravity(self) -> list[CheckFindingJson]:
-        """Return the findings, the gravest first, and new ones before others."""
         rank, findings = Severity.values.index, self.document.findings
         return sorted(findings, key=lambda found: (-rank(found.severity), not found.new))
 
     def stale_notes(self) -> Iterator[tuple[str, str]]:
-        """Yield each note with stale pairs, and a line that counts them by reason."""
         for note_path, pairs in groupby(self.document.stale, key=lambda pair: pair.note_path):
             reasons = sorted(Counter(pair.reason for pair in pairs).items())
             told = ", ".join(f"{number} {reason}" for reason, number in reasons)
             yield note_path, f"stale pairs: {told}"
 
     def summary(self) -> str:
-        """Return one line: what was checked and what was found."""
         found = self.document
         counted = Counter(item.severity for item in found.findings)
         numbers = ", ".join(f"{counted[word]} {word}" for word in reversed(Severity.values))

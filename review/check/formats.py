@@ -21,8 +21,6 @@ from review.vocabulary import Severity
 
 
 class _Level(NamedTuple):
-    """The words of the formats for a severity."""
-
     github: str
     rdf: str
     sarif: str
@@ -41,7 +39,6 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def text_lines(report: Report) -> Iterator[str]:
-    """Yield a summary, and a line a finding, stale note and problem."""
     yield f"checked {report.summary()}"
     for found in report.document.findings:
         told = f"{found.severity}{_new(found)} {found.gate_id}: {found.text} [{found.fingerprint}]"

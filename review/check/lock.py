@@ -61,7 +61,6 @@ class LockedNote(msgspec.Struct, frozen=True):
         return [found for found in self.findings if found.gate == gate_id]
 
     def texts_of(self, gate_id: str, *models: str) -> list[str]:
-        """Return the digests of the texts that these models, or any, decided about."""
         return [
             review.sha256
             for review in self.reviews

@@ -80,7 +80,6 @@ def problem_json(problem: Problem) -> ProblemJson:
 
 
 def no_note_found(places: Iterable[str]) -> str:
-    """Return why there is nothing to review, and where notes belong."""
     return (
         f"no note was found below {', '.join(places)}: put Markdown files there, or name other"
         ' folders in kb/review.toml ([notes] roots; "." is the repository itself)'
@@ -88,7 +87,6 @@ def no_note_found(places: Iterable[str]) -> str:
 
 
 def no_gate_found(folder: str) -> str:
-    """Return why there is nothing to review by, and what adds gates."""
     return f"no gate was found below {folder}: commonplace review_init adds the starter gates"
 
 

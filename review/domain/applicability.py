@@ -75,7 +75,6 @@ def applies(requirement: Requirement, kind: NoteKind) -> bool:
 
 
 def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
-    """Return why a note skips a gate, by its id or by the lens; None where it does not."""
     for name, reason in kind.skips if gate_id else ():
         if f"{gate_id}/".startswith(f"{name}/"):
             return reason
@@ -136,7 +135,6 @@ _LANGUAGES = {
 
 
 def language_of(text: str) -> str:
-    """Return the two-letter language code; empty if unknown."""
     prose = _CODE.sub(" ", text[:_READ])
     letters = len(_LETTER.findall(prose))
     for name, script in _SCRIPTS.items():

@@ -50,5 +50,4 @@ def review_fingerprint(*, note_path: str, gate_path: str, partition: str) -> str
 
 
 def own_finding_text(decision: str) -> str:
-    """Say what such a review finds."""
     return f"The review says {decision.upper()} and lists no finding of that severity."

@@ -267,7 +267,6 @@ def _may_be_edited(ours: _Words, theirs: _Words) -> bool:
 
 
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return how similar two texts are, word by word, 0..1."""
     from rapidfuzz.distance import Indel
 
     return float(Indel.normalized_similarity(one, other))

@@ -29,8 +29,7 @@ _MARKUP = re.compile(r"[*_`#>|~\\]+")
 _NOT_SLUG = re.compile(r"[^A-Za-z0-9._@-]+")
 
 
-class BadPath(InputRejected):
-    """A path that cannot name a file below the root."""
+class BadPath(InputRejected): ...
 
 
 def normalise_path(raw: str) -> str:
@@ -138,7 +137,6 @@ def sha256_hex(data: bytes) -> str:
 
 
 def near_matches(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
-    """Return up to `limit` known words that the writer of `word` may have meant, likeliest first."""
     # Only an error message needs it; difflib took 3.7 s over 100,000 names.
     from rapidfuzz import process
     from rapidfuzz.distance import Indel

@@ -25,7 +25,6 @@ class Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Sort problems by path, then code, then line; each once."""
     unique = dict.fromkeys(problems)
     return tuple(
         sorted(unique, key=lambda found: (found.path, found.code, found.line or 0, found.message))

@@ -12,9 +12,8 @@ from review.domain import paths
 from review.domain.applicability import Requirement
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.problems import Problem, in_order
-from review.domain.rule_names import RULE_NAMES
 from review.errors import InputRejected
-from review.knowledge_base.gate_definition import Gate, read_gate
+from review.knowledge_base.gate_definition import RULE_NAMES, Gate, read_gate
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.reader import FileContent, UnreadableFile, decode
 from review.knowledge_base.walker import CASES, FileEntry, ScanResult

@@ -25,6 +25,18 @@ KEYS = (
     "type", "gate_id", "name", "lens", "watches", "reads", "staleness", "requires_type",
     "requires_trait", "applies_to", "language", "description", "rule",
 )  # fmt: skip
+# Apart from the rules, so that asking is cheap.
+_RULES = """
+    bare-urls bold-as-heading broken-anchors broken-footnotes description-length
+    description-repeats-title duplicate-headings empty-sections fences-without-language
+    heading-level-skips images-without-alt-text long-paragraphs missing-description
+    missing-paths missing-title multiple-h1 non-descriptive-title overlong-sentences
+    placeholder-text positional-references readable-frontmatter relative-dates
+    repeated-paragraphs repeated-words table-column-mismatch title-matches-h1 unclosed-fences
+    undefined-acronyms undefined-references unresolved-links vague-link-text verbatim-quotes
+    wall-of-links
+"""
+RULE_RULES = tuple(_RULES.split())
 _SHOWN_CHARACTERS = 80
 _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})

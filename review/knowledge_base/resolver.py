@@ -156,7 +156,6 @@ class Linker:
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def text_of(self, path: str) -> str | None:
-        """Return the text of a note as it is now; None if it cannot be read."""
         if not path.endswith((".md", ".mdx")):
             return None
         try:

@@ -198,7 +198,6 @@ class Scanner:
         return [entry.path for entry in scanner.result().entries]
 
     def _spellings(self, path: str) -> tuple[str, ...] | None:
-        """Return the spellings of a path on disk; None where that is a problem."""
         try:
             return self._disk_paths.spellings(path)
         except reader.UnreadableFile as refused:

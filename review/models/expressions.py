@@ -54,7 +54,6 @@ class DatabaseClock(Now):
 
 
 def check(name: str, condition: Q | Lookup[int]) -> CheckConstraint:
-    """A constraint that holds `condition` on each row."""
     return CheckConstraint(condition=condition, name=name)
 
 

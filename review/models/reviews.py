@@ -285,7 +285,6 @@ def latest_of(rows: Any, fingerprints: Iterable[str]) -> dict[str, Any]:
 
 class DispositionQuerySet(models.QuerySet["Disposition"]):
     def latest_of(self, fingerprints: Iterable[str]) -> dict[str, Disposition]:
-        """The one that counts for each fingerprint: the last."""
         return latest_of(self, fingerprints)
 
 
@@ -313,7 +312,6 @@ class Disposition(models.Model):
 def latest_decided(
     fingerprints: Iterable[str], dispositions: Any = Disposition.objects
 ) -> dict[str, Decided]:
-    """Return the last disposition of each finding that has one."""
     rows = latest_of(dispositions, fingerprints)
     return {fingerprint: as_decided(row) for fingerprint, row in rows.items()}
 

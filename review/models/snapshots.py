@@ -26,7 +26,6 @@ class InternedQuerySet(models.QuerySet["KbPath"]):
         return known
 
     def ids(self, paths: Iterable[str]) -> dict[str, int]:
-        """Path to its key, for those that are known."""
         found: dict[str, int] = {}
         for some in batched(paths, 500):
             found.update(self.filter(path__in=some).values_list("path", "id"))
@@ -65,7 +64,6 @@ class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
     """The store's identity, and its counters, which each writer locks until its commit."""
 
     def identity(self) -> str:
-        """The store's own id, which its copies keep."""
         return self.values_list("store_id", flat=True).get(pk=1)
 
     def allocate_job_ids(self, count: int) -> int:

@@ -17,7 +17,7 @@ from review.models import Disposition, FileSnapshot, Finding, KbPath
 from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
-from review.selection.gate_names import gate_json
+from review.selection.names import gate_json
 from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
 

@@ -75,7 +75,6 @@ class ParsedOutput:
 
 
 def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> ParsedOutput:
-    """Find the expected pairs' blocks in any byte string."""
     pairs = {pair.ordinal: pair for pair in expected}
     return _Reader(decode_output(data), token.lower(), pairs).read()
 
@@ -95,7 +94,6 @@ def behind_reasoning(line: str) -> str:
 
 
 def strip_escapes(text: str) -> str:
-    """Remove terminal escapes: colours, cursor moves, window titles."""
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 

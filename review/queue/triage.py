@@ -20,7 +20,7 @@ from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, ReviewStore, as_decided, batched
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
-from review.selection.path_filters import digests_of
+from review.selection.names import digests_of
 from review.settings import Config
 from review.vocabulary import DispositionState
 

@@ -104,8 +104,7 @@ class ParentAlive(Conflict):
 class JobClosed(Conflict): ...
 
 
-class NothingToReplace(Conflict):
-    """No pair of the job can be reviewed any more."""
+class NothingToReplace(Conflict): ...
 
 
 class RecoveryAction(StrEnum):

@@ -23,8 +23,8 @@ from review.models import (
 )
 from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
-from review.reviews.texts import rationales
-from review.selection.path_filters import below, digests_of, within
+from review.reviews.read import rationales
+from review.selection.names import below, digests_of, within
 from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
 # Fewer occur in many notes.
@@ -93,7 +93,6 @@ def undecided() -> QuerySet[ReviewPair]:
 
 
 def _reasons(request: LookRequest) -> dict[int, LookReason]:
-    """Why reviews need a look, by pair key."""
     unknown = undecided_pairs(request).values_list("pk", "not_accepted")
     found = {pair_id: LookReason(why) for pair_id, why in unknown}
     passes = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_accepted_passes())), request)
@@ -121,7 +120,6 @@ def _reasons(request: LookRequest) -> dict[int, LookReason]:
 
 
 def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
-    """Yield the pairs none of whose quotes occurs in the reviewed note."""
     pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
     for pair_id, text in pairs.values_list("pk", "note_snapshot__text").iterator(chunk_size=100):
         quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
-from review.domain.rule_names import RULE_NAMES
 from review.knowledge_base import Corpus, Gate, NoteFacts
+from review.knowledge_base.gate_definition import RULE_NAMES
 from review.models import CurrentAcceptance, KbPath, ModelPartition
 from review.selection.freshness import Scope
 from review.settings import RULES_PARTITION, Config
@@ -76,7 +76,6 @@ class PairStates:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Partitions that have accepted something, sorted."""
         return tuple(name for name in self.rows if name != BEST)
 
     def row(self, partition: str, note: NoteFacts) -> Row:
@@ -89,13 +88,11 @@ class PairStates:
         )
 
     def count_model_pairs(self) -> int:
-        """Count the pairs that only models can judge."""
         kinds = Counter(note.kind for note in self.notes)
         places = [at for at, gate in enumerate(self.gates) if not gate.rule]
         return sum(n for kind, n in kinds.items() for at in places if self.applicable[kind][at])
 
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
-        """Count the states of these notes, gate by gate."""
         return count_states((self.row(partition, note) for note in notes), width=len(self.gates))
 
 
@@ -206,7 +203,6 @@ def _row(applicable: Row, owed: Sequence[bool], known: Mapping[int, str]) -> Row
 
 
 def _compare(rows: tuple[Row, ...]) -> tuple[Row, frozenset[int]]:
-    """Return the best row of a note, and where its partitions disagree."""
     cells = list(zip(*rows, strict=True))
     disputed = (at for at, cell in enumerate(cells) if FRESH in cell and FAILING & {*cell})
     return tuple(min(cell, key=_RANKS.__getitem__) for cell in cells), frozenset(disputed)

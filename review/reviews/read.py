@@ -1,14 +1,16 @@
-"""Reads reviews with all that is known of them; of deleted notes, too."""
+"""Reads reviews with all that is known of them, of deleted notes too, and texts as they were."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from review import models
 from review.documents.base import from_row, timestamp
 from review.domain.paths import (
     did_you_mean,
@@ -23,7 +25,6 @@ from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
 from review.jobs.provenance import partition_contradicts, telemetry_contradicts, telemetry_models
 from review.knowledge_base import Corpus, UnreadableFile
-from review.models import CurrentAcceptance, DecisionEvent, KbPath, ReviewJob, ReviewPair
 from review.reviews import documents
 from review.settings import Config
 from review.vocabulary import PairStatus, ProblemCode
@@ -31,8 +32,7 @@ from review.vocabulary import PairStatus, ProblemCode
 _TEXTS = ("note_snapshot__text", "gate_snapshot__text")
 
 
-class NoReview(InputRejected):
-    """There is no review of that note, gate or pair."""
+class NoReview(InputRejected): ...
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class HistoryRequest:
 class _Shown(NamedTuple):
     """A completed pair, and the note and gate it is shown for, which a carry over changed."""
 
-    pair: ReviewPair
+    pair: models.ReviewPair
     note_path: str
     gate_path: str
-    acceptance: CurrentAcceptance | None
+    acceptance: models.CurrentAcceptance | None
 
 
 def read_reviews(corpus: Corpus, request: HistoryRequest) -> documents.RenderedJson:
@@ -60,11 +60,11 @@ def read_reviews(corpus: Corpus, request: HistoryRequest) -> documents.RenderedJ
     A note's review for a gate and partition is the evidence of the current acceptance, else the
     latest completed one.
     """
-    current = CurrentAcceptance.objects.select_related(
+    current = models.CurrentAcceptance.objects.select_related(
         "event", "note", "gate", "model_partition", "note_snapshot", "gate_snapshot"
     )
     current = current.defer(*_TEXTS).order_by("pk")
-    unreviewed: list[CurrentAcceptance] = []
+    unreviewed: list[models.CurrentAcceptance] = []
     if request.pair_id is not None:
         shown = [_one(request.pair_id, current)]
     else:
@@ -101,14 +101,14 @@ def _one(pair_id: int, current: Any) -> _Shown:
 
 def _of_note(
     request: HistoryRequest, current: Any, config: Config
-) -> tuple[list[_Shown], list[CurrentAcceptance]]:
+) -> tuple[list[_Shown], list[models.CurrentAcceptance]]:
     note_path = path_below(str(config.root), request.note)
     gate_path = path_below(str(config.root), request.gate) if request.gate else ""
     if gate_path and not gate_path.startswith(f"{config.gates_folder}/"):
         gate_path = gate_path_of(gate_path, gates_folder=config.gates_folder)
     paths = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
     current = current.filter(**paths)
-    completed = ReviewPair.objects.completed().filter(**paths).order_by("pk")
+    completed = models.ReviewPair.objects.completed().filter(**paths).order_by("pk")
     if name := request.model_partition:
         current = current.filter(model_partition__name=name)
         completed = completed.filter(job__model_partition__name=name)
@@ -128,8 +128,8 @@ def _of_note(
     return shown, [row for key, row in sorted(accepted.items()) if key not in chosen]
 
 
-def _pairs() -> QuerySet[ReviewPair]:
-    rows = ReviewPair.objects.select_related(
+def _pairs() -> QuerySet[models.ReviewPair]:
+    rows = models.ReviewPair.objects.select_related(
         "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot", "review_text"
     )
     return rows.defer(*_TEXTS)
@@ -140,7 +140,7 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
     by = f" by {gate_path}" if gate_path else ""
     where = f" in partition {request.model_partition}" if request.model_partition else ""
     what = f"no review of {note_path}{by}{where}"
-    reviews = ReviewPair.objects.completed()
+    reviews = models.ReviewPair.objects.completed()
     columns = ("gate__path", "job__model_partition__name")
     known = set(reviews.filter(note__path=note_path).values_list(*columns))
     if known:
@@ -148,7 +148,7 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
         near = near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
         names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
         return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
-    reviewed = KbPath.objects.filter(pk__in=reviews.values("note_id"))
+    reviewed = models.KbPath.objects.filter(pk__in=reviews.values("note_id"))
     lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
     hint = did_you_mean(note_path, reviewed.values_list("path", flat=True))
     return NoReview(what, hint=hint or lacks)
@@ -158,10 +158,10 @@ def _review_json(
     shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus
 ) -> documents.ReviewJson:
     pair, note_path, gate_path, accepted = shown
-    decisions = list(DecisionEvent.objects.filter(pair=pair).order_by("pk"))
+    decisions = list(models.DecisionEvent.objects.filter(pair=pair).order_by("pk"))
     gate_id = gate_label(gate_path, corpus.config.gates_folder)
     # Completed pairs of the same key, the latest first.
-    later = ReviewPair.objects.completed().filter(
+    later = models.ReviewPair.objects.completed().filter(
         note__path=note_path,
         gate__path=gate_path,
         job__model_partition=pair.job.model_partition,
@@ -195,7 +195,7 @@ def _review_json(
     )
 
 
-def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> documents.AcceptanceJson:
+def _acceptance_json(row: models.CurrentAcceptance, gates_folder: str) -> documents.AcceptanceJson:
     return from_row(
         documents.AcceptanceJson,
         row.event,
@@ -208,7 +208,7 @@ def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> documents.Acc
     )
 
 
-def _provenance(job: ReviewJob, config: Config) -> documents.ProvenanceJson:
+def _provenance(job: models.ReviewJob, config: Config) -> documents.ProvenanceJson:
     claim, partition = job.self_reported_model, job.model_partition.name
     problem = None
     if claim and partition_contradicts(partition, (claim,), config=config):
@@ -240,3 +240,39 @@ def _digest(path: str, read: Callable[[str], Any]) -> str | None:
         return str(read(path).sha256)
     except UnreadableFile as refused:
         return None if refused.problem.code is ProblemCode.VANISHED else ""
+
+
+class NoSuchText(InputRejected):
+    """The store keeps no such text."""
+
+
+class ReviewPart(StrEnum):
+    REVIEW = "review"
+    NOTE = "note"
+    GATE = "gate"
+
+
+def text_of_review(pair_id: int, part: ReviewPart) -> str:
+    """Return the text of a review, or the exact note or gate that it judged."""
+    column = "review_text" if part is ReviewPart.REVIEW else f"{part.value}_snapshot"
+    pairs = models.ReviewPair.objects.filter(pk=pair_id).values_list(f"{column}__text", flat=True)
+    text: str | None = pairs.first()
+    if text is None:
+        lacks = "no review pair {} in this store" if not pairs else "review pair {} has no review"
+        raise NoSuchText(lacks.format(pair_id))
+    return text
+
+
+def snapshot_text(snapshot_id: int) -> str:
+    text = models.FileSnapshot.objects.filter(pk=snapshot_id).values_list("text", flat=True).first()
+    if text is None:
+        raise NoSuchText(f"no text {snapshot_id} in this store")
+    return text
+
+
+def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for chunk in models.batched(pair_ids, 5000):
+        rows = models.ReviewText.objects.filter(pair_id__in=models.NamedKeys(chunk))
+        found.update(rows.values_list("pair_id", "text"))
+    return found

@@ -199,8 +199,7 @@ BUILT_IN: Mapping[str, RunnerSpec] = {
 class UnknownRunner(InputRejected): ...
 
 
-class RunnerNotInstalled(InputRejected):
-    """The runner's program is not there, or cannot be executed."""
+class RunnerNotInstalled(InputRejected): ...
 
 
 def find_runner(name: str, *, config: Config) -> RunnerSpec:

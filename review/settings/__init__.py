@@ -41,8 +41,7 @@ class RootNotFound(ReviewError):
     exit_code: ClassVar[ExitCode] = ExitCode.INPUT_REJECTED
 
 
-class EnvironmentRefused(InputRejected):
-    """An environment variable has a value that is not understood."""
+class EnvironmentRefused(InputRejected): ...
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,7 @@ PLACEHOLDERS = ("model", "effort", "scratch", "output_file", "last_message", "pr
 _HINT = "the file that review_init writes shows every setting with its default"
 
 
-class ConfigRefused(InputRejected):
-    """`kb/review.toml` holds a key or a value that is not understood."""
+class ConfigRefused(InputRejected): ...
 
 
 class RunnerOutput(StrEnum):

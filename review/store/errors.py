@@ -18,12 +18,10 @@ from review.store.database_url import NAMED, SETTING
 MIGRATE = "commonplace migrate"
 
 
-class StoreOlder(StoreRefused):
-    """The store was made by an older version, and nothing is transformed unasked."""
+class StoreOlder(StoreRefused): ...
 
 
-class StoreNewer(StoreRefused):
-    """The store was made by a newer version."""
+class StoreNewer(StoreRefused): ...
 
 
 class StoreForeign(StoreRefused):
@@ -48,16 +46,14 @@ class StoreNotThere(StoreRefused):
 class StoreFull(StoreRefused): ...
 
 
-class StoreServerOld(StoreRefused):
-    """The database is of a version that Django no longer speaks with."""
+class StoreServerOld(StoreRefused): ...
 
 
 class StoreBusy(TryAgain):
     """Another process holds the store's lock."""
 
 
-class StoreUnreachable(TryAgain):
-    """The database server does not answer."""
+class StoreUnreachable(TryAgain): ...
 
 
 AGAIN = "run the same command again"

@@ -58,12 +58,10 @@ Row = tuple[Any, ...]
 Progress = Callable[[str, str, int], None]
 
 
-class SamePlace(InputRejected):
-    """Source and target are one store."""
+class SamePlace(InputRejected): ...
 
 
-class StoreMissing(InputRejected):
-    """There is no store to copy."""
+class StoreMissing(InputRejected): ...
 
 
 class TargetTaken(Conflict):
@@ -74,8 +72,7 @@ class TargetDiffers(Conflict):
     """The target is an earlier copy, and source or target was used since."""
 
 
-class RowRefused(ReviewError):
-    """The target's database cannot hold a row of the source."""
+class RowRefused(ReviewError): ...
 
 
 class CopyNotVerified(ReviewError):

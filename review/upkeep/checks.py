@@ -184,7 +184,6 @@ _HISTORY_INVARIANTS = (
 
 
 def altered_snapshots() -> Iterator[str]:
-    """A line for each kept text that has another digest or size than is kept with it."""
     rows = FileSnapshot.objects.order_by("pk")
     columns = ("pk", "path__path", "content_sha256", "byte_size", "text")
     for key, path, sha256, size, text in rows.values_list(*columns).iterator(chunk_size=20):
@@ -194,7 +193,6 @@ def altered_snapshots() -> Iterator[str]:
 
 
 def altered_outputs() -> Iterator[str]:
-    """A line for each raw output that has another digest than is kept with it."""
     rows = JobOutput.objects.order_by("pk").values_list("pk", "content_sha256", "raw")
     for key, sha256, raw in rows.iterator(chunk_size=1):
         if sha256_hex(bytes(raw)) != sha256:

@@ -119,7 +119,6 @@ def _failed(name: str, error: ReviewError | DatabaseError) -> CheckResult:
 
 
 def _check_integrity() -> CheckResult:
-    """Ask the database about its own pages, indexes and references."""
     if connection.vendor != "sqlite":
         return CheckResult("integrity", CheckState.OK, f"left to {connection.display_name}")
     with connection.cursor() as cursor:
@@ -207,7 +206,6 @@ def check_bytecode() -> CheckResult:
 
 
 def check_notes(config: Config) -> CheckResult:
-    """Count notes and gates, and name the files that could not be used."""
     corpus = Corpus(config)
     listed, catalog = corpus.notes(), corpus.gates
     problems = (*listed.problems, *catalog.problems)
@@ -221,7 +219,6 @@ def check_notes(config: Config) -> CheckResult:
 
 
 def check_file_index(config: Config, *, repair: bool) -> CheckResult:
-    """Compare what the file index holds of each note with the file."""
     name, path = "file-index", config.index_path
     if not path.exists():
         return CheckResult(name, CheckState.OK, "none yet; the next command makes it")

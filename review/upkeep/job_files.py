@@ -86,7 +86,6 @@ def check_result_files(config: Config, *, repair: bool) -> CheckResult:
 
 
 def check_folders(config: Config) -> CheckResult:
-    """Check that each folder of a job belongs to a job of this store."""
     files, faults = ArtifactStore(config), []
     names = files.folders()
     store = models.ReviewStore.objects.get(pk=1)
@@ -150,7 +149,6 @@ def _wrong_files(
 
 
 def _read_job_file(files: ArtifactStore, path: str) -> bytes | None:
-    """Return the bytes of a file of a job; None where it cannot be read."""
     try:
         return files.read_output(path) if path else None
     except OutputNotReadable:

@@ -52,7 +52,6 @@ def line_edits(old: Sequence[str], new: Sequence[str]) -> list[LineEdit]:
 
 
 def shared_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Count the items that the two have in common at the start and at the end."""
     shortest = min(len(old), len(new))
     head = tail = 0
     while head < shortest and old[head] == new[head]:

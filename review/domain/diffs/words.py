@@ -153,7 +153,6 @@ def _ends(text: str, *, head: bool, tail: bool) -> str:
 
 
 def _rows_of(old: Sequence[str], new: Sequence[str], *, by_words: bool) -> Iterator[Row]:
-    """Yield all lines of both texts."""
     position = shift = 0  # from a line of the old text to the same line of the new one
     for edit in (*line_edits(old, new), LineEdit(len(old), len(old), len(new), len(new))):
         for line in range(position, edit.old):
@@ -195,7 +194,6 @@ def _hunks(rows: Sequence[Row], keep: Collection[int] = ()) -> tuple[list[Hunk],
 
 
 def _cut(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
-    """Yield as much as a page shows."""
     left, room = MAX_ROWS, MAX_CHARACTERS
     for hunk in hunks:
         fitting: list[Row] = []

@@ -80,7 +80,6 @@ def anchors_of(text: str, flavour: Flavour = COMMONMARK) -> Anchors:
 
 
 def read_anchors(document: MarkdownDocument, flavour: Flavour) -> Anchors:
-    """Read the anchors of a note that was parsed."""
     reader = _Reader(flavour)
     for index, token in enumerate(document.tokens):
         if token.type in ("heading_open", "dt_open"):
@@ -188,7 +187,6 @@ def shown_text(heading: Token) -> str:
 
 
 def slug_of(shown: str, style: str) -> str:
-    """Make an anchor of a heading's words, as sites of this style do."""
     if style == "mkdocs":
         plain = unicodedata.normalize("NFKD", shown).encode("ascii", "ignore").decode()
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())

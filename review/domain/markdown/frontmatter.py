@@ -51,7 +51,6 @@ class Frontmatter:
     first_line: int = field(default=2, repr=False, compare=False)
 
     def text(self, key: str) -> str | None:
-        """Return a scalar as written; `None` if it is absent, a list or a mapping."""
         value = self.fields.get(key)
         return value if isinstance(value, str) else None
 

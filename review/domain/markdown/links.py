@@ -293,7 +293,6 @@ def _by_stem(name: str, note_path: str, stems: Mapping[str, Sequence[str]]) -> s
 
 
 def _distance(path: str, note_path: str) -> int:
-    """Return the number of folders between two files."""
     one, other = path.split("/")[:-1], note_path.split("/")[:-1]
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:

@@ -110,7 +110,6 @@ class ReviewParser(CommandParser):
 
 
 def positive_int(raw: str) -> int:
-    """A whole number above 0 that fits a database key."""
     number = int(raw) if re.fullmatch(r"[0-9]{1,18}", raw.strip(), re.ASCII) else 0
     if not number:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number above 0")
@@ -118,7 +117,6 @@ def positive_int(raw: str) -> int:
 
 
 def money(raw: str) -> Decimal:
-    """An amount above 0, such as `2.50`."""
     try:
         amount = Decimal(raw)
     except InvalidOperation:
@@ -129,7 +127,6 @@ def money(raw: str) -> Decimal:
 
 
 def duration(raw: str) -> timedelta:
-    """A length of time: `90s`, `15m`, `2h`, `3d`."""
     try:
         return parse_duration(raw)
     except ValueError as error:
@@ -154,7 +151,6 @@ def _no_dash(raw: str) -> str:
 
 
 def source(raw: str) -> str:
-    """Something to read or write: a path, or `-` for standard input or output."""
     return raw if raw == "-" else str(path(raw))
 
 
@@ -251,7 +247,6 @@ def option(about: str, choices: Iterable[str] | None = None, **settings: Any) ->
 
 
 def declare(parser: Any, arguments: Arguments) -> None:
-    """Add the arguments to a parser, or to a group of one."""
     for usage, what in arguments.items():
         if isinstance(what, OneOf):
             declare(parser.add_mutually_exclusive_group(required=what.required), what.arguments)

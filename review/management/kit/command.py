@@ -132,7 +132,6 @@ class ReviewCommand(BaseCommand):
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The knowledge base; what is read of it is kept for the next command."""
         return Corpus(self.config, use_cache=self.use_cache)
 
     def answer(

@@ -55,7 +55,6 @@ _LEFT_OUT = {
 
 
 def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
-    """Yield a line for each filter that left something out."""
     for why, number in left_out.items():
         if why in _LEFT_OUT:
             none = why == "not-current" and number == left_out.get("without-status")
@@ -63,7 +62,6 @@ def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
 
 
 def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
-    """Yield a line for each problem; says whether the file was left out for it."""
     for problem in problems:
         left_out = " (left out)" if problem.skipped else ""
         yield f"{problem.path}: {problem.code}: {problem.message}{left_out}"
@@ -74,7 +72,6 @@ def counted(counts: Mapping[str, int], *, zeros: bool = True) -> str:
 
 
 def finding_state(finding: QueueFindingJson) -> str:
-    """The finding's fingerprint, with what became of it."""
     state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
     return f"{finding.fingerprint}{state}{', regressed' if finding.regressed else ''}"
 
@@ -110,7 +107,6 @@ def write_report(command: ReviewCommand, report: Report, *, shape: str, output: 
 
 
 def job_lines(jobs: Iterable[IngestedJobJson], refused: Iterable[RefusedJob] = ()) -> Iterator[str]:
-    """A line a job, one below it for each pair and each problem."""
     for job in jobs:
         why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
         yield f"job {job.review_job_id}: {job.status}{why}"

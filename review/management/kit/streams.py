@@ -44,7 +44,6 @@ def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes
 
 
 def named(source: str) -> str:
-    """Name `source` for messages."""
     return "standard input" if source == "-" else source
 
 
@@ -81,7 +80,6 @@ def printable_json(text: str) -> str:
 
 
 def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
-    """Write `refusal` to `stream`, as one JSON line or as text for people."""
     if as_json:
         stream.write(json.dumps(refusal.document(), separators=(",", ":")) + "\n")
         return
@@ -92,7 +90,6 @@ def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
 
 
 def colour_allowed(stream: TextIO) -> bool:
-    """Return whether `stream` is a terminal whose user did not turn colour off."""
     return not os.environ.get("NO_COLOR") and progress_allowed(stream)
 
 

@@ -80,7 +80,6 @@ def runner_arguments(*, model_required: bool) -> Arguments:
 
 
 def run_sweep(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
-    """Sweep, or say what a sweep would do, as the options of `command` ask."""
     corpus, config = command.corpus, command.config
     request = _sweep_request(options, config)
     provider = _batch_provider(options, config) if options["batch"] else None

@@ -15,10 +15,9 @@ from review.knowledge_base import Corpus, Gate
 from review.overview.documents import GatePageJson
 from review.overview.gate_page import change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
-from review.reviews.texts import snapshot_text
+from review.reviews.read import snapshot_text
 from review.selection.documents import GatesJson
-from review.selection.gate_names import list_gates
-from review.selection.path_filters import is_below
+from review.selection.names import is_below, list_gates
 from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters

@@ -22,8 +22,13 @@ from review.findings.documents import LookJson, LooksJson
 from review.knowledge_base import Corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.needs_a_look import LookRequest, read_looks
-from review.reviews.read import HistoryRequest, read_reviews
-from review.reviews.texts import ReviewPart, snapshot_text, text_of_review
+from review.reviews.read import (
+    HistoryRequest,
+    ReviewPart,
+    read_reviews,
+    snapshot_text,
+    text_of_review,
+)
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
 from review.web.core.cached import needs_a_look

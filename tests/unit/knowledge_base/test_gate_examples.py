@@ -10,7 +10,7 @@ import pytest
 
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import extract_links
-from review.domain.rule_names import RULE_NAMES
+from review.knowledge_base.gate_definition import RULE_NAMES
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.page import RuleInput, RuleLink
