@@ -157,9 +157,8 @@ class Corpus:
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
         """Count the notes of the note roots that are none of `paths`; none of them is read."""
-        scanner = self._scanner(self._rules)
-        scanner.add_roots()
-        return len({entry.path for entry in scanner.result().entries}.difference(paths))
+        found = self._scanner(self._rules).walk_roots()
+        return len({entry.path for entry in found.entries}.difference(paths))
 
     def lacking(self) -> list[str]:
         """Say that there are no notes or no gates, which an empty answer does not tell."""
@@ -194,6 +193,5 @@ class Corpus:
         return Scanner(self._root, rules, self._disk_paths)
 
     def _scan_folder(self, folder: str, *, gates_folder: str = "") -> ScanResult:
-        scanner = self._scanner(ScanRules(roots=(folder,), gates_folder=gates_folder))
-        scanner.add_roots()
-        return scanner.result()
+        rules = ScanRules(roots=(folder,), gates_folder=gates_folder)
+        return self._scanner(rules).walk_roots()

@@ -36,7 +36,7 @@ _RULES = """
     undefined-acronyms undefined-references unresolved-links vague-link-text verbatim-quotes
     wall-of-links
 """
-RULE_RULES = tuple(_RULES.split())
+RULE_NAMES = tuple(_RULES.split())
 _SHOWN_CHARACTERS = 80
 _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})

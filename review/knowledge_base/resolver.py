@@ -71,9 +71,8 @@ class RepositoryFiles(Collection[str]):
 
     @cached_property
     def _paths(self) -> list[str]:
-        scanner = Scanner(self._root, self._rules, self._disk_paths)
-        scanner.add_roots()
-        return [entry.path for entry in scanner.result().entries]
+        found = Scanner(self._root, self._rules, self._disk_paths).walk_roots()
+        return [entry.path for entry in found.entries]
 
     def _exists(self, path: str) -> bool:
         if not path or "/." in f"/{path}" or "\0" in path or self._rules.prunes(path):

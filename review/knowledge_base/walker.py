@@ -117,6 +117,10 @@ class Scanner:
         self.files: set[str] = set()
         self.folders: set[str] = set()
 
+    def walk_roots(self) -> ScanResult:
+        self.add_roots()
+        return self.result()
+
     def add_roots(self) -> None:
         """Walk the roots of the rules. One of them may be missing; that all are is a problem."""
         for path in self._rules.roots:
@@ -193,9 +197,8 @@ class Scanner:
         return _Folder(path, disk_path, real)
 
     def _known_paths(self) -> list[str]:
-        scanner = Scanner(self._root, self._rules, self._disk_paths)
-        scanner.add_roots()
-        return [entry.path for entry in scanner.result().entries]
+        found = Scanner(self._root, self._rules, self._disk_paths).walk_roots()
+        return [entry.path for entry in found.entries]
 
     def _spellings(self, path: str) -> tuple[str, ...] | None:
         try:

@@ -100,7 +100,7 @@ class ExportedJson(Document, kw_only=True):
     schema: str = "export-reviews/1"
     format: str
     output: str
-    reviews: int
-    written: int
-    unchanged: int
-    left: list[str]
+    reviews: int = 0
+    written: int = 0
+    unchanged: int = 0
+    left: list[str] = []

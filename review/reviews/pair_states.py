@@ -28,6 +28,8 @@ STALE = frozenset(Staleness.values)
 BEST = ""
 _RANKS = {state: rank for rank, state in enumerate((*STATES, ""))}
 
+_KEYS = ("model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
+
 # The states of a note, one for each gate; "" where no review is required.
 Row: TypeAlias = tuple[str, ...]
 
@@ -162,14 +164,7 @@ def _read_stored(
     states: dict[str, dict[str, dict[int, str]]] = {}
     tally: Counter[tuple[int, int, str]] = Counter()
     gone: dict[str, set[int]] = {"note": set(), "gate": set()}
-    rows = CurrentAcceptance.objects.values_list(
-        "model_partition_id",
-        "note_id",
-        "gate_id",
-        "note_snapshot_id",
-        "gate_snapshot_id",
-        "decision",
-    )
+    rows = CurrentAcceptance.objects.values_list(*_KEYS, "decision")
     for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):
         of_partition = states.setdefault(names[partition], {})
         if note not in notes:

@@ -12,14 +12,7 @@ from django.db.models import QuerySet
 
 from review import models
 from review.documents.base import from_row, timestamp
-from review.domain.paths import (
-    did_you_mean,
-    gate_label,
-    gate_path_of,
-    lens_of,
-    near_matches,
-    path_below,
-)
+from review.domain import paths
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
@@ -102,13 +95,13 @@ def _one(pair_id: int, current: Any) -> _Shown:
 def _of_note(
     request: HistoryRequest, current: Any, config: Config
 ) -> tuple[list[_Shown], list[models.CurrentAcceptance]]:
-    note_path = path_below(str(config.root), request.note)
-    gate_path = path_below(str(config.root), request.gate) if request.gate else ""
+    note_path = paths.path_below(str(config.root), request.note)
+    gate_path = paths.path_below(str(config.root), request.gate) if request.gate else ""
     if gate_path and not gate_path.startswith(f"{config.gates_folder}/"):
-        gate_path = gate_path_of(gate_path, gates_folder=config.gates_folder)
-    paths = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
-    current = current.filter(**paths)
-    completed = models.ReviewPair.objects.completed().filter(**paths).order_by("pk")
+        gate_path = paths.gate_path_of(gate_path, gates_folder=config.gates_folder)
+    wanted = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
+    current = current.filter(**wanted)
+    completed = models.ReviewPair.objects.completed().filter(**wanted).order_by("pk")
     if name := request.model_partition:
         current = current.filter(model_partition__name=name)
         completed = completed.filter(job__model_partition__name=name)
@@ -145,12 +138,12 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
     known = set(reviews.filter(note__path=note_path).values_list(*columns))
     if known:
         gates = sorted({gate for gate, _partition in known})
-        near = near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
+        near = paths.near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
         names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
         return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
     reviewed = models.KbPath.objects.filter(pk__in=reviews.values("note_id"))
     lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
-    hint = did_you_mean(note_path, reviewed.values_list("path", flat=True))
+    hint = paths.did_you_mean(note_path, reviewed.values_list("path", flat=True))
     return NoReview(what, hint=hint or lacks)
 
 
@@ -159,7 +152,7 @@ def _review_json(
 ) -> documents.ReviewJson:
     pair, note_path, gate_path, accepted = shown
     decisions = list(models.DecisionEvent.objects.filter(pair=pair).order_by("pk"))
-    gate_id = gate_label(gate_path, corpus.config.gates_folder)
+    gate_id = paths.gate_label(gate_path, corpus.config.gates_folder)
     # Completed pairs of the same key, the latest first.
     later = models.ReviewPair.objects.completed().filter(
         note__path=note_path,
@@ -175,7 +168,7 @@ def _review_json(
         note_path=note_path,
         gate_path=gate_path,
         gate_id=gate_id,
-        lens=lens_of(gate_id),
+        lens=paths.lens_of(gate_id),
         model_partition=pair.job.model_partition.name,
         decision=decisions[-1].decision if decisions else pair.decision,
         parsed_decision=pair.decision,
@@ -200,7 +193,7 @@ def _acceptance_json(row: models.CurrentAcceptance, gates_folder: str) -> docume
         documents.AcceptanceJson,
         row.event,
         note_path=row.note.path,
-        gate_id=gate_label(row.gate.path, gates_folder),
+        gate_id=paths.gate_label(row.gate.path, gates_folder),
         model_partition=row.model_partition.name,
         decision=row.decision,
         note_sha256=row.note_snapshot.content_sha256,

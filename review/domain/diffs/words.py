@@ -227,8 +227,9 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
     for index, edit in enumerate(edits):
         gone = "".join(old[edit.src_start : edit.src_end])
         came = "".join(new[edit.dest_start : edit.dest_end])
+        is_slight = "\n" not in gone and len(gone.strip()) <= 1 and not gone.strip().isalnum()
         is_between = (removed or added) and index < len(edits) - 1
-        if edit.tag != "equal" or (is_between and _is_slight(gone)):
+        if edit.tag != "equal" or (is_between and is_slight):
             removed += gone
             added += came
         else:
@@ -236,10 +237,6 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
             yield Piece(Mark.SAME, gone)
             removed = added = ""
     yield from _both(removed, added)
-
-
-def _is_slight(text: str) -> bool:
-    return "\n" not in text and len(text.strip()) <= 1 and not text.strip().isalnum()
 
 
 def _both(removed: str, added: str) -> Iterator[Piece]:

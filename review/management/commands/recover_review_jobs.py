@@ -15,7 +15,7 @@ from typing import Any
 from review import store
 from review.errors import ExitCode
 from review.jobs.board import require_job
-from review.management.kit.arguments import ACTOR, LISTING, option
+from review.management.kit.arguments import ACTOR, LISTING, Option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.output import part_of, tail_lines
 from review.recovery import recover
@@ -37,7 +37,7 @@ class Command(ReviewCommand):
     }
     arguments = {
         "[job_ids JOB_ID...]": "these jobs (default: all abandoned ones)",
-        "--action": option("what is done with them; list changes nothing", ACTIONS, default=LIST),
+        "--action": Option("what is done with them; list changes nothing", ACTIONS, default=LIST),
         "--older-than 2h": "how long a job may run",
         **LISTING,
         "--reason R": "why it is failed or replaced",

@@ -14,7 +14,7 @@ from typing import Any
 from review import store
 from review.check.check import FAIL_ON, CheckRequest, check_notes
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import SCOPE, option
+from review.management.kit.arguments import SCOPE, Option
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import FORMATS, write_report
 
@@ -34,9 +34,9 @@ class Command(ReviewCommand):
         "--baseline FILE": "compare with this lock instead",
         "--model P...": "reviews of these partitions count",
         "--rules-only": "only gates with a rule",
-        "--fail-on ...": option("exit 6 on open findings, stale pairs, problems", FAIL_ON),
-        "--format": option("default: text; --json is json", FORMATS),
-        "--output FILE": option("default: standard output", default="-"),
+        "--fail-on ...": Option("exit 6 on open findings, stale pairs, problems", FAIL_ON),
+        "--format": Option("default: text; --json is json", FORMATS),
+        "--output FILE": Option("default: standard output", default="-"),
     }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:

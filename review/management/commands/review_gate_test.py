@@ -17,7 +17,7 @@ from typing import Any
 from review import store
 from review.errors import ExitCode, UsageRefused
 from review.jobs.provenance import canonical_partition
-from review.management.kit.arguments import ACTOR, OneOf, option, runner
+from review.management.kit.arguments import ACTOR, OneOf, Option, runner
 from review.management.kit.command import ReviewCommand
 from review.management.kit.progress import stop_on_signals
 from review.management.kit.sweeping import worker_of
@@ -51,12 +51,12 @@ class Command(ReviewCommand):
             required=True,
         ),
         **runner(required=False),
-        "--repeat N": option("runs of each case (default 1)", default=1),
-        "--batch-size N": option("cases of a gate in a job (default 1)", default=1),
+        "--repeat N": Option("runs of each case (default 1)", default=1),
+        "--batch-size N": Option("cases of a gate in a job (default 1)", default=1),
         "--jobs N": "how many at once, with --runner",
         "--timeout 15m": "for each job",
         "--dry-run": "name the jobs that are wanting, and make none",
-        "--fail-on": option("exit 6 unless every case is answered as it expects", (MISS,)),
+        "--fail-on": Option("exit 6 unless every case is answered as it expects", (MISS,)),
         **ACTOR,
     }
 

@@ -15,7 +15,7 @@ import msgspec
 from review.documents.base import Counts, count_by, encode, no_note_found
 from review.errors import ExitCode
 from review.management.kit import output
-from review.management.kit.arguments import PAGE, SCOPE, SELECTION, option
+from review.management.kit.arguments import PAGE, SCOPE, SELECTION, Option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import printable_json
 from review.models import batched
@@ -34,10 +34,10 @@ class Command(ReadingCommand):
         "--model PARTITION": "the partition to be fresh for; without it, pairs that no partition"
         " has reviewed",
         **SELECTION,
-        "--diff": option(
+        "--diff": Option(
             "with diffs from the accepted texts (--json has them unless --no-diff)", default=None
         ),
-        "--no-diff": option("without diffs", action="store_false", dest="diff"),
+        "--no-diff": Option("without diffs", action="store_false", dest="diff"),
         **PAGE,
     }
 

@@ -20,7 +20,7 @@ from review.errors import ExitCode, UsageRefused
 from review.findings.documents import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
 from review.management.kit import output
-from review.management.kit.arguments import LISTING, option
+from review.management.kit.arguments import LISTING, Option
 from review.management.kit.command import ReadingCommand
 from review.queue.entries import WarnQueue, queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
@@ -41,15 +41,15 @@ class Command(ReadingCommand):
         "--note PATH...": "files and folders, gone ones too",
         "--gate GATE...": "gate ids, paths or bundles",
         "--model PARTITION": "reviews of this partition only",
-        "--decision ...": option(
+        "--decision ...": Option(
             "entries whose latest review decided so",
             [decision.value for decision in QUEUED_DECISIONS],
         ),
-        "--severity ...": option("findings as grave as this", Severity.values),
-        "--status ...": option("findings in this state (default: open)", DispositionState.values),
+        "--severity ...": Option("findings as grave as this", Severity.values),
+        "--status ...": Option("findings in this state (default: open)", DispositionState.values),
         "--confirmed-by PARTITION": "findings of pairs that this partition's current review warns"
         " or fails, too",
-        "--sort": option(
+        "--sort": Option(
             "priority: severity, precision of the gate, age; noisy gates last. labels: where a decision tells most about a gate",
             [sort.value for sort in QueueSort],
             default=QueueSort.PLACE.value,
@@ -57,7 +57,7 @@ class Command(ReadingCommand):
         "--needs-a-look": "instead, reviews without a decision, and passes whose findings say warn"
         " or fail",
         **LISTING,
-        "--format": option("default: text; --json is json", ("text", "json", "csv", *REPORTS)),
+        "--format": Option("default: text; --json is json", ("text", "json", "csv", *REPORTS)),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -219,12 +219,12 @@ _SHAPES: Mapping[str, Callable[[str], object]] = {
 }
 
 
-@dataclass(frozen=True)
 class Option:
     """What is said of an argument, and how `add_argument` takes it where that is not plain."""
 
-    about: str
-    settings: dict[str, Any]
+    def __init__(self, about: str, choices: Iterable[str] | None = None, **settings: Any) -> None:
+        self.about = about
+        self.settings = settings if choices is None else {"choices": list(choices), **settings}
 
 
 @dataclass(frozen=True)
@@ -242,10 +242,6 @@ class OneOf:
 Arguments: TypeAlias = "Mapping[str, str | Option | OneOf | Arguments]"
 
 
-def option(about: str, choices: Iterable[str] | None = None, **settings: Any) -> Option:
-    return Option(about, settings if choices is None else {"choices": list(choices), **settings})
-
-
 def declare(parser: Any, arguments: Arguments) -> None:
     for usage, what in arguments.items():
         if isinstance(what, OneOf):
@@ -253,7 +249,7 @@ def declare(parser: Any, arguments: Arguments) -> None:
         elif isinstance(what, Mapping):
             declare(parser.add_argument_group(usage), what)
         else:
-            _add(parser, usage, what if isinstance(what, Option) else Option(what, {}))
+            _add(parser, usage, what if isinstance(what, Option) else Option(what))
 
 
 def _add(parser: Any, usage: str, what: Option) -> None:
@@ -287,10 +283,10 @@ PAGE: Arguments = {
 LISTING: Arguments = {"--limit N": "at most N entries", **PAGE}
 
 NOTES: Arguments = {
-    "--note PATH...": option(
+    "--note PATH...": Option(
         "notes and folders, from the root; without it, all notes", dest="notes"
     ),
-    "--current": option("only notes whose frontmatter says status: current", dest="current_only"),
+    "--current": Option("only notes whose frontmatter says status: current", dest="current_only"),
 }
 SCOPE: Arguments = {
     "[gates GATE_OR_BUNDLE...]": "gate ids (prose/source-residue), gate paths, or bundles (prose);"
@@ -299,12 +295,12 @@ SCOPE: Arguments = {
     **NOTES,
 }
 SELECTION: Arguments = {
-    "--mode": option(
+    "--mode": Option(
         "requested: every applicable pair, fresh or not (needs --model)",
         (STALE, REQUESTED),
         default=STALE,
     ),
-    "--reason ...": option(
+    "--reason ...": Option(
         "only pairs whose first reason is one of these", Staleness.values, dest="reasons"
     ),
     "--flagged-by PARTITION": "only pairs that this model partition's current review warns or"
@@ -325,7 +321,7 @@ SELECTION: Arguments = {
 
 def harness(*, required: bool) -> Arguments:
     return {
-        "--runner R": option("the harness that reviews", type=word, required=required),
+        "--runner R": Option("the harness that reviews", type=word, required=required),
         "--runner-model M": "its model, which must make the job's partition; leave out when it is"
         " not exposed",
         "runner-effort": OneOf(
@@ -340,7 +336,7 @@ def harness(*, required: bool) -> Arguments:
 
 def runner(*, required: bool) -> Arguments:
     return {
-        "--runner R": option("who reviews", type=word, required=required),
+        "--runner R": Option("who reviews", type=word, required=required),
         "--runner-model M": "the model as the runner calls it, where only its partition is named",
         "--runner-effort E": "its reasoning effort",
     }

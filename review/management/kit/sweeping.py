@@ -16,7 +16,7 @@ from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
 from review.jobs.board import find_jobs
 from review.jobs.provenance import canonical_partition
-from review.management.kit.arguments import Arguments, option, runner
+from review.management.kit.arguments import Arguments, Option, runner
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import selection_request
 from review.management.kit.progress import stop_on_signals, watching
@@ -66,11 +66,11 @@ def runner_arguments(*, model_required: bool) -> Arguments:
     return {
         "runner": {
             **runner(required=True),
-            "--model MODEL": option(
+            "--model MODEL": Option(
                 "the model, as the runner calls it, or its partition: what to be fresh for",
                 required=model_required,
             ),
-            "--dispatch": option(
+            "--dispatch": Option(
                 "where the jobs run: on this machine, or where workers of Celery are",
                 (LOCAL, CELERY),
                 default=LOCAL,
