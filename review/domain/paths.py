@@ -78,7 +78,7 @@ def name_problem(path: str) -> str:
     return ""
 
 
-def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
+def gate_id_of(gate_path: str, gates_folder: str) -> str:
     """Return the path below the gates folder, without `.md`, or raise BadPath if it is none."""
     folder = gates_folder.rstrip("/") + "/"
     gate_id = gate_path.removeprefix(folder).removesuffix(".md")
@@ -90,12 +90,12 @@ def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
 def gate_label(gate_path: str, gates_folder: str) -> str:
     """The gate's id; its path where the gates folder was another one at that time."""
     try:
-        return gate_id_of(gate_path, gates_folder=gates_folder)
+        return gate_id_of(gate_path, gates_folder)
     except BadPath:
         return gate_path
 
 
-def gate_path_of(gate_id: str, *, gates_folder: str) -> str:
+def gate_path_of(gate_id: str, gates_folder: str) -> str:
     """Return the path of the gate's file; the inverse of `gate_id_of`."""
     return f"{normalise_path(gates_folder)}/{normalise_path(gate_id)}.md"
 

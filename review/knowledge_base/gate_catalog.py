@@ -101,14 +101,14 @@ def load_gates(
         folder=folder,
         gates=tuple(gates),
         problems=in_order(problems),
-        skipped=tuple(sorted(paths.gate_id_of(path, gates_folder=folder) for path in skipped)),
+        skipped=tuple(sorted(paths.gate_id_of(path, folder) for path in skipped)),
     )
 
 
 def _load(
     entry: FileEntry, *, folder: str, read: Callable[[str, str], FileContent], index: FileIndex
 ) -> Gate:
-    gate_id = paths.gate_id_of(entry.path, gates_folder=folder)
+    gate_id = paths.gate_id_of(entry.path, folder)
     message, length = "", len(paths.lens_of(gate_id))
     if "/" not in gate_id:
         message = "lies in no lens folder; expected <gates folder>/<lens>/<name>.md"
@@ -189,7 +189,7 @@ def _gates_of(path: str, text: str, *, folder: str) -> Iterator[Gate]:
         requirement = Requirement(types=(path,), gate_id=gate_id)
         title = f"What a note of the type {stem} has to be"
     gate = read_gate(
-        path=paths.gate_path_of(gate_id, gates_folder=folder),
+        path=paths.gate_path_of(gate_id, folder),
         gate_id=gate_id,
         text=f"# {title}\n\n## Test\n\n{section[1].strip()}\n",
     )

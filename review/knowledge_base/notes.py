@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from review.domain import applicability
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
@@ -18,13 +17,9 @@ from review.errors import Conflict, ReviewError
 from review.knowledge_base import reader
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.index import FileIndex, NoteRow
-from review.knowledge_base.walker import FileEntry, ScanResult
+from review.knowledge_base.walker import FileEntry, ScanResult, matcher
 from review.private_files import replace_file
 from review.vocabulary import ProblemCode
-
-if TYPE_CHECKING:
-    from pathspec import PathSpec
-
 
 _LIST = "holds a list or a mapping; expected"
 _WRONG = {
@@ -231,7 +226,7 @@ class NotePlacing:
             types = self._folder_types
             kind = applicability.with_folder_type(kind, note_path=note.path, folder_types=types)
         if self._patterns:
-            fitting = (name for name, spec in self._patterns.items() if spec.match_file(note.path))
+            fitting = (name for name, fits in self._patterns.items() if fits(note.path))
             kind = self._placed(kind, frozenset(fitting))
         idle = tuple(self._idle_skips(note.path, kind)) if kind.skips else ()
         if kind is note.kind and not idle:
@@ -239,13 +234,9 @@ class NotePlacing:
         return replace(note, kind=kind, problems=(*note.problems, *idle))
 
     @cached_property
-    def _patterns(self) -> dict[str, PathSpec[Any]]:
+    def _patterns(self) -> dict[str, Callable[[str], bool]]:
         wanted = {pattern for gate in self._gates for pattern in gate.requirement.places}
-        if not wanted:
-            return {}
-        from pathspec import PathSpec  # takes 40 ms
-
-        return {pattern: PathSpec.from_lines("gitignore", [pattern]) for pattern in wanted}
+        return {pattern: matcher([pattern]) for pattern in wanted}
 
     def _idle_skips(self, path: str, kind: applicability.NoteKind) -> Iterator[Problem]:
         for name, _reason in kind.skips:

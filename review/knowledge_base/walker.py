@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -330,15 +329,19 @@ def _is_below(path: str, folder: str) -> bool:
     return not folder or f"{path}/".startswith(f"{folder}/")
 
 
+def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Make the test of a root-relative path by patterns as in `.gitignore`."""
+    from pathspec import PathSpec  # takes 40 ms
+
+    return PathSpec.from_lines("gitignore", patterns).match_file
+
+
 def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
     """Make the test of a root-relative path; `None` where nothing is excluded."""
     if not patterns:
         return None
-    from pathspec import PathSpec  # takes 40 ms
-
-    lines = [unicodedata.normalize("NFC", pattern).removeprefix("./") for pattern in patterns]
     try:
-        return PathSpec.from_lines("gitignore", lines).match_file
+        return matcher(composed(pattern).removeprefix("./") for pattern in patterns)
     except (ValueError, re.error) as error:
         raise ConfigRefused(f"kb/review.toml: notes.excludes: {error}") from error
 

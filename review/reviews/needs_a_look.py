@@ -195,7 +195,7 @@ def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFi
 def _look(
     pair: ReviewPair, why: LookReason, findings: list[QueueFindingJson], gates_folder: str
 ) -> LookJson:
-    gate_id = gate_id_of(pair.gate.path, gates_folder=gates_folder)
+    gate_id = gate_id_of(pair.gate.path, gates_folder)
     return LookJson(
         note_path=pair.note.path,
         gate_path=pair.gate.path,

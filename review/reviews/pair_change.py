@@ -80,7 +80,7 @@ class PairChange:
 
 def read_pair_change(corpus: Corpus, request: ChangeRequest) -> PairChange:
     note_path = normalise_path(request.note_path)
-    gate_path = gate_path_of(request.gate_id, gates_folder=corpus.config.gates_folder)
+    gate_path = gate_path_of(request.gate_id, corpus.config.gates_folder)
     rows = CurrentAcceptance.objects.of_partition(request.model_partition)
     rows = rows.select_related(*_LOADED, *(f"event__review_pair__{name}" for name in _LOADED))
     row = rows.filter(note__path=note_path, gate__path=gate_path).first()

@@ -98,7 +98,7 @@ def _of_note(
     note_path = paths.path_below(str(config.root), request.note)
     gate_path = paths.path_below(str(config.root), request.gate) if request.gate else ""
     if gate_path and not gate_path.startswith(f"{config.gates_folder}/"):
-        gate_path = paths.gate_path_of(gate_path, gates_folder=config.gates_folder)
+        gate_path = paths.gate_path_of(gate_path, config.gates_folder)
     wanted = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
     current = current.filter(**wanted)
     completed = models.ReviewPair.objects.completed().filter(**wanted).order_by("pk")

@@ -87,7 +87,7 @@ def _named_gate(corpus: Corpus, name: str) -> Gate:
             f"{name!r} is a bundle; name its gates one by one",
             hint=f"they are {', '.join(gate.gate_id for gate in gates)}",
         )
-    return corpus.gate(gate_path_of(gate_id, gates_folder=folder))
+    return corpus.gate(gate_path_of(gate_id, folder))
 
 
 def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> str:

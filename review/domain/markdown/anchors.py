@@ -7,14 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from review.domain.markdown.document import MARKER, MarkdownDocument, read_markdown
+from review.domain.markdown.document import MARKER, MarkdownDocument, Token, read_markdown
 from review.domain.markdown.flavours import COMMONMARK, Flavour
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 _HTML_ID = re.compile(r"\b(?:id|name|permalink|anchor)\s?=\s?[\"']?([^\s\"'<>]+)")
 _ATTRIBUTE_ID = re.compile(r"\{:?\s*(?:[^{}/*]*?\s)?(?:#|id=[\"']?)([^\s{}\"']+)[^{}]*\}")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
     InlineRule = Callable[[StateInline, bool], bool]
+else:
+    Token = Any
 
 SPAN = "span"  # start and end of a token in the content it stands in
 LABEL = "label"  # start and end of a link's words
