@@ -16,7 +16,7 @@ from review import store
 from review.errors import ExitCode
 from review.jobs.board import require_job
 from review.management.kit.arguments import ACTOR, LISTING, Option
-from review.management.kit.command import ReviewCommand
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import part_of, tail_lines
 from review.recovery import recover
 from review.runners.process.table import Processes
@@ -54,17 +54,8 @@ class Command(ReviewCommand):
         if options["action"] == LIST:
             self._list(options)
             return
-        answer, errors = recover.Recovery(
-            recover.RecoveryAction(options["action"]),
-            options["actor"],
-            options["older_than"],
-            corpus=self.corpus,
-            processes=Processes(),
-            now=self.now,
-            job_ids=tuple(options["job_ids"]),
-            reason=options["reason"] or "",
-            dry_run=options["dry_run"],
-        ).recover()
+        given = {"corpus": self.corpus, "processes": Processes(), "now": self.now}
+        answer, errors = request_of(recover.Recovery, options, **given).recover()
         if len(options["job_ids"]) == 1 and errors:
             raise errors[0]
         refused = (f"refused: {item.message}" for item in answer.refused)
