@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from review.domain import applicability
+from review.domain.link_state import NO_LINKS, LinkFacts, link_facts
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem
@@ -85,6 +86,7 @@ class NoteFacts:
     status: str
     kind: applicability.NoteKind
     problems: tuple[Problem, ...]
+    links: LinkFacts = NO_LINKS
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ def facts_of_text(note: NoteText) -> NoteFacts:
         status = (frontmatter.text("status") or "").strip()
         if not {"type", "traits"} & set(wrong):
             kind = _kind(note.path, frontmatter, note.text)
-    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems))
+    links = link_facts(note.text, note_path=note.path)
+    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems), links)
 
 
 def _kind(path: str, frontmatter: Frontmatter, text: str) -> applicability.NoteKind:
@@ -182,13 +185,15 @@ def load_notes(
             except reader.UnreadableFile as refused:
                 problems.append(refused.problem)
                 continue
-        _, sha256, status, kind, faults = row
+        _, sha256, status, kind, faults, links = row
         if faults and path in named:
             faults = as_named(faults)
         if any(problem.skipped for problem in faults):
             problems += faults
         else:
-            notes.append(NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults))
+            notes.append(
+                NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults, links)
+            )
     return NoteList(tuple(notes), tuple(problems))
 
 
@@ -198,7 +203,9 @@ def _read(
     facts = facts_of(entry.path, content.data)
     kind = index.kind_number(facts.kind)
     signature = content.signature
-    row = NoteRow(signature or entry.signature, facts.sha256, facts.status, kind, facts.problems)
+    row = NoteRow(
+        signature or entry.signature, facts.sha256, facts.status, kind, facts.problems, facts.links
+    )
     if signature is not None and signature.is_settled(read_at_ns=now_ns):
         index.keep(index.notes, entry.path, row)
     return row

@@ -113,7 +113,7 @@ class Selection:
             notes = tuple(note for note in notes if note.status == "current")
             self._leave_out("not-current", len(listed.notes) - len(notes))
             self._leave_out("without-status", sum(not note.status for note in listed.notes))
-        self._compare(Scope(notes=notes, gates=gates))
+        self._compare(Scope(corpus, notes=notes, gates=gates))
 
     def targets(self) -> Iterator[TargetJson]:
         """Return the targets, sorted by note path and gate path; consumed once."""

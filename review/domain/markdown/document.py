@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
+    from markdown_it.token import Token as Token
 
     InlineRule = Callable[[StateInline, bool], bool]
 else:
@@ -331,7 +331,7 @@ def _tabs_as_admonitions(state: StateCore) -> None:
 
 
 def _read_inline(state: StateCore) -> None:
-    from markdown_it.token import Token
+    from markdown_it.token import Token as Token
 
     for token in state.tokens:
         if token.type != "inline" or token.children is None:
