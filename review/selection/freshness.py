@@ -265,11 +265,16 @@ def only_flagged(
 
 
 def to_repeat(
-    items: Iterable[NoteStaleness], *, partition: str | None, limit: int | None
+    items: Iterable[NoteStaleness],
+    *,
+    partition: str | None,
+    limit: int | None,
+    left_out: Counter[str],
 ) -> Iterator[NoteStaleness]:
     """Keep the fresh pairs that were reviewed once on the texts as they are.
 
     :param limit: a sample of so many: always the same, and spread over notes and gates.
+    :param left_out: gets the number of other pairs as `not-repeatable`.
     """
     once, listed = _reviewed_once(partition), list(items)
     pairs = [
@@ -278,6 +283,8 @@ def to_repeat(
         for gate in item.fresh
         if (item.note.path, item.note.sha256, gate.path, gate.sha256) in once
     ]
+    if number := sum(len(item.stale) + len(item.fresh) for item in listed) - len(pairs):
+        left_out["not-repeatable"] += number
     chosen = set(sorted(pairs, key=_scattered)[:limit])
     for item in listed:
         gates = tuple(gate for gate in item.fresh if (item.note.path, gate.path) in chosen)
