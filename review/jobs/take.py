@@ -26,6 +26,7 @@ from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
 _LOOKED_AT = 100
+_DONE = "every pair of this scope is fresh"
 
 
 class NothingToTake(ReviewError):
@@ -155,7 +156,7 @@ class _Taking:
     def nothing(self, corpus: Corpus) -> NothingToTake:
         most, sizes = self.request.max_tokens, self.queued.order_by("estimated_prompt_tokens")
         smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
-        why, hint = "every pair of this scope is fresh", ""
+        why, hint = _DONE, ""
         if self.open_ids:
             open_jobs = f"open jobs: {len(self.open_ids)}"
             why = f"every pair of this scope is fresh or in an open job; {open_jobs}"
@@ -172,4 +173,6 @@ class _Taking:
             why, hint = "no job is queued", "name gates, or --all-gates, to make some"
         elif lacking := corpus.lacking():
             why = "; ".join(lacking)
-        return NothingToTake(why, hint=hint)
+        found = NothingToTake(why, hint=hint)
+        found.label = "done" if why == _DONE else found.label
+        return found
