@@ -36,23 +36,16 @@ def answer(calls: Sequence[Call], *, actor: str, after: str = "") -> tuple[dict[
     :param actor: who calls, where the environment names nobody.
     :param after: where the text of a prompt goes on.
     """
-    if len(calls) == 1:
-        return _run(calls[0], actor=actor, after=after)
-    done: dict[str, Any] = {}
-    refused = []
-    for call in calls:
-        document, is_error = _run(call, actor=actor, after=after)
-        if is_error:
-            refused.append(document | {"review_job_id": int(call.words[1])})
-        elif done:
-            done["jobs"] += document["jobs"]
-        else:
-            done = document
+    found = [_run(call, actor=actor, after=after) for call in calls]
+    done = [document for document, is_error in found if not is_error]
     if not done:
-        return refused[0], True
-    if refused:
-        done["refused"] += refused
-    return done, False
+        return found[0]
+    for other in done[1:]:
+        done[0]["jobs"] += other["jobs"]
+    for call, (document, is_error) in zip(calls, found, strict=True):
+        if is_error:
+            done[0]["refused"].append(document | {"review_job_id": int(call.words[1])})
+    return done[0], False
 
 
 def _run(call: Call, *, actor: str, after: str) -> tuple[dict[str, Any], bool]:

@@ -47,7 +47,7 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
     :cvar repeatable: calling it twice does what calling it once does.
     """
 
-    command: ClassVar[str]
+    command: ClassVar[str] = ""
     words: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
@@ -184,12 +184,11 @@ class Findings(Tool):
 class FixPrompt(Tool):
     """Get all that is open about one note as one prompt: edit the note, then call dispose."""
 
-    command: ClassVar[str] = "fix_prompt"
     note: _Name
     after: _After = ""
 
     def call(self, runner: str) -> Call:
-        return Call(self.command, (self.note,))
+        return Call("fix_prompt", (self.note,))
 
 
 class Disposal(msgspec.Struct, forbid_unknown_fields=True):
@@ -201,7 +200,6 @@ class Disposal(msgspec.Struct, forbid_unknown_fields=True):
 class Dispose(Tool):
     """Record what became of findings: fixed, rejected (with a reason), deferred, or open again."""
 
-    command: ClassVar[str] = "dispose_finding"
     reads: ClassVar[bool] = False
     findings: Annotated[list[Disposal], Meta(min_length=1, max_length=200)]
 
@@ -210,7 +208,7 @@ class Dispose(Tool):
             f"{item.fingerprint}: {item.state}: {' '.join(item.reason.split())}\n"
             for item in self.findings
         )
-        return Call(self.command, ("-",), "".join(lines).encode("utf-8", "replace"))
+        return Call("dispose_finding", ("-",), "".join(lines).encode("utf-8", "replace"))
 
 
 class AckTrivial(Tool):

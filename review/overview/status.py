@@ -279,5 +279,4 @@ def _stale_steps(
     stale, names = partition.applicable - partition.fresh, " ".join(gates)
     if len(gates) > _NAMED_GATES:
         stale, names = model_pairs - partition.fresh, _ALL
-    # Pairs of open jobs are not to be taken.
     yield f"stale for {model}", stale - partition.in_flight, _TAKE.format(names, model)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Protocol
@@ -25,7 +25,7 @@ _SPECIFIC_CHARACTERS = 12
 # Writing without spaces between words is wrapped anywhere.
 _SPACED_SCRIPTS_END = 0x2E80
 # Fewer words occur in many notes; a longer quote is of one place.
-_WORDS_OF_A_PLACE, _WORDS_OF_TWO = 5, 300
+_WORDS_OF_A_PLACE, _WORDS_OF_TWO = 5, 100
 # Bounds the work for a quote that is nearly everywhere.
 _MAX_PLACES = 2_000
 
@@ -63,17 +63,12 @@ def _passages(note_text: str, quote: str) -> tuple[str, ...]:
     words = quote.split()
     if not _WORDS_OF_A_PLACE < len(words) <= _WORDS_OF_TWO or passage_lines(note_text, quote):
         return (quote,)
-    ends = (lambda size: words[:size], lambda size: words[-size:])
-    found = (_longest(note_text, end, most=len(words)) for end in ends)
-    return tuple(filter(None, found)) or (quote,)
-
-
-def _longest(note_text: str, end: Callable[[int], list[str]], *, most: int) -> str:
-    sizes = range(_WORDS_OF_A_PLACE, most)
-    is_over = bisect_left(
-        sizes, True, key=lambda size: not passage_lines(note_text, " ".join(end(size)))
-    )
-    return " ".join(end(sizes[is_over - 1])) if is_over else ""
+    sizes = range(len(words) - 1, _WORDS_OF_A_PLACE - 1, -1)
+    found = []
+    for ends in ((words[:size] for size in sizes), (words[-size:] for size in sizes)):
+        there = (part for part in map(" ".join, ends) if passage_lines(note_text, part))
+        found += islice(there, 1)
+    return tuple(found) or (quote,)
 
 
 @lru_cache(maxsize=256)

@@ -27,14 +27,7 @@ from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
 from review.reviews.texts import rationales
 from review.selection.path_filters import below, digests_of, within
-from review.vocabulary import (
-    QUEUED_DECISIONS,
-    Decision,
-    DispositionState,
-    LookReason,
-    NotAccepted,
-    Severity,
-)
+from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
 _BY_FINDINGS = (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND, LookReason.FLIPPED)
 
@@ -165,7 +158,7 @@ def _passed_since() -> QuerySet[ReviewPair]:
         event__reason="",
         event__review_pair_id__gt=OuterRef("pk"),
     )
-    flagged = ReviewPair.objects.filter(decision__in=QUEUED_DECISIONS)
+    flagged = ReviewPair.objects.filter(decision__in=(Decision.WARN, Decision.FAIL))
     return flagged.exclude(not_accepted=NotAccepted.TRIAL).filter(Exists(passed))
 
 
@@ -187,11 +180,8 @@ def _is_settled(pair: ReviewPair, reason: LookReason, findings: Sequence[QueueFi
     if reason not in _BY_FINDINGS:
         return False
     if not findings:
-        own = review_fingerprint(
-            note_path=pair.note.path,
-            gate_path=pair.gate.path,
-            partition=pair.job.model_partition.name,
-        )
+        paths = {"note_path": pair.note.path, "gate_path": pair.gate.path}
+        own = review_fingerprint(**paths, partition=pair.job.model_partition.name)
         return any(last.state != DispositionState.OPEN for last in latest_decided([own]).values())
     grave_only = pair.decision == Decision.PASS
     return not any(
