@@ -64,7 +64,7 @@ def _passages(note_text: str, quote: str) -> tuple[str, ...]:
     if not _WORDS_OF_A_PLACE < len(words) <= _WORDS_OF_TWO or passage_lines(note_text, quote):
         return (quote,)
     sizes = range(len(words) - 1, _WORDS_OF_A_PLACE - 1, -1)
-    found = []
+    found: list[str] = []
     for ends in ((words[:size] for size in sizes), (words[-size:] for size in sizes)):
         there = (part for part in map(" ".join, ends) if passage_lines(note_text, part))
         found += islice(there, 1)
