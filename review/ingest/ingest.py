@@ -35,7 +35,7 @@ from review.protocol.decision import ParsedDecision
 from review.protocol.output import strip_escapes
 from review.protocol.quote_location import quote_lines
 from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
-from review.settings.config import Config
+from review.settings import Config
 from review.store import refusal_of
 from review.vocabulary import (
     ACCEPTING_DECISIONS,

@@ -18,7 +18,7 @@ from review.protocol.job_files import (
     render_manifest,
     render_result,
 )
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 
 # As many as sweeps that run at once can leave half closed, and some more.

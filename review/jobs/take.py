@@ -21,7 +21,7 @@ from review.models import NamedKeys, ReviewJob
 from review.protocol.prompt import NOTES, estimate_tokens
 from review.selection.documents import TargetJson
 from review.selection.select import SelectionRequest, select_targets
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
@@ -43,7 +43,7 @@ class TakeRequest:
     across_lenses: bool = False
 
 
-def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: datetime) -> TakenJson:
+def take_jobs(request: TakeRequest, *, corpus: Corpus, now: datetime) -> TakenJson:
     """Claim jobs and give their prompts; make jobs first where too few of the scope are queued.
 
     Jobs are made for no more notes (or gates) than are taken: their texts are those of this moment.
@@ -55,7 +55,7 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     queued = ReviewJob.objects.filter(status=JobStatus.QUEUED, purpose=claim.purpose)
     if claim.model_partition:
         queued = queued.of_partition(claim.model_partition)
-    taking = _Taking(request, queued, ArtifactStore(config), config, now)
+    taking = _Taking(request, queued, ArtifactStore(corpus.config), corpus.config, now)
     targets: list[TargetJson] = []
     if selection is None:
         taking.fill(queued)
