@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 
-VERSION = 3
+VERSION = 4
 NOTES = "# Notes\n"  # what stands before it is that of any job with the same gates
 LAST_LINE = f"End of the prompt (version {VERSION})."
 _NAMES = ("<token>", "<n>", "<note>", "<gate>")
@@ -58,9 +58,13 @@ The scale, unless the gate defines its own:
 The result is as grave as the gravest finding: FAIL if one fails, else WARN if one warns, else \
 PASS. INFO is a remark that asks for no change.
 
-Report only what you would defend before the note's careful but busy author. For each WARN and \
-FAIL say what a reader would misunderstand, miss or do wrongly because of it. What is true by the \
-letter and not worth a change of the text is no finding.
+WARN and FAIL ask the note's author for a change. What is wrong deserves one: an example that does \
+not do what the text says, two places that disagree, a term or a source that nobody can look up, a \
+step or a warning that is missing. What could merely be better (order, emphasis, wording, a title) \
+deserves one only if a reader is misled by it, acts wrongly, or misses what is not to be found \
+nearby. Say in the finding what that reader does or misses. Then take the seat of the author, who \
+is careful but busy, and fond of this kind of text and of their own voice: if they would grant the \
+finding and leave the text as it is, write it as INFO, and the pair passes.
 
 You may write one line `self-reported-model: NAME` before the first block. Write nothing else \
 outside the blocks, and do not wrap them in a code fence.
