@@ -40,6 +40,7 @@ _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
 _MAX_REPOSITORY_FILE = 1_000_000
+_MOST_READ = 200  # notes that stand for all
 _HEAD_CHARACTERS = 2_000
 _HEAD = re.compile(r"(---|\+\+\+)\s.*?^\1", re.DOTALL | re.MULTILINE)
 _ADDRESS = re.compile(
@@ -59,14 +60,16 @@ class RepositoryFiles(Collection[str]):
     Membership looks at the disk, so nothing is walked that no note links to. What is hidden or
     lies in the reports folder is no target: a worker may read what its link table resolves.
     Iteration gives the files of the knowledge base. `is_gone` and `make_targets` answer about the
-    repository, and err towards "it may be there".
+    repository, and err towards "it may be there". `share_with` reads some of the notes.
     """
 
     def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
         self._root = root
+        self._note_rules = rules
         self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
         self._is_there = cache(self._exists)
+        self.share_with = cache(self._read_share)
 
     def __contains__(self, path: object) -> bool:
         """Return whether a root-relative path is there and leads to nothing outside."""
@@ -80,7 +83,10 @@ class RepositoryFiles(Collection[str]):
 
     @cached_property
     def _paths(self) -> list[str]:
-        scanner = Scanner(self._root, self._rules, self._disk_paths)
+        return self._walk(self._rules)
+
+    def _walk(self, rules: ScanRules) -> list[str]:
+        scanner = Scanner(self._root, rules, self._disk_paths)
         scanner.add_roots()
         return [entry.path for entry in scanner.result().entries]
 
@@ -120,6 +126,13 @@ class RepositoryFiles(Collection[str]):
             names += targets.split()
             names += prerequisites.split() if targets == ".PHONY" else ()
         return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
+
+    def _read_share(self, key: str) -> float:
+        notes = self._walk(self._note_rules)
+        read = notes[:: len(notes) // _MOST_READ + 1]
+        heads = (_HEAD.match(self._read(path)[:_HEAD_CHARACTERS]) for path in read)
+        has = re.compile(rf"^{key}[ \t]*[:=][ \t]*(?!''|\"\")\S", re.MULTILINE)
+        return sum(1 for head in heads if head and has.search(head[0])) / max(1, len(read))
 
     @cached_property
     def _ignored(self) -> PathSpec[Any] | None:
