@@ -28,7 +28,6 @@ from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
 from review.overview.documents import JumpJson
 from review.private_files import FILE_MODE, make_private
-from review.settings.config import Config
 from review.vocabulary import OPEN_JOB_STATUSES, PairStatus
 
 _VERSION = "5"
@@ -157,6 +156,7 @@ PER_KIND = 50
 _MAX_JUMPS = 10
 _KEY = re.compile("[0-9]{1,18}")
 _FINGERPRINT = re.compile("[0-9a-f]{6,16}")
+_NAMED = re.compile(r"(?:(job|review|finding)[\s:-]*)?[#\[]?([0-9a-f]+)\]?")
 _EVENTS_AT_ONCE = 100
 _NOTES_AT_ONCE = 100
 
@@ -200,7 +200,6 @@ def search(
     kinds: Collection[SearchKind] = tuple(SearchKind),
     offset: int = 0,
     seconds: float,
-    config: Config,
 ) -> SearchResult:
     """Find the texts that contain all words.
 
@@ -208,7 +207,7 @@ def search(
     :param seconds: how long to index new texts before searching.
     """
     deadline = time.monotonic() + seconds
-    path, store_id = config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
+    path, store_id = corpus.config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
     with open_index(path, store_id=store_id) as index:
         complete = _add_notes(index, corpus, deadline) and _add_reviews(index, deadline)
         names = {
@@ -278,17 +277,23 @@ def _add_reviews(index: WordIndex, deadline: float) -> bool:
 
 
 def find_jumps(query: str) -> list[JumpJson]:
-    """Find the job and the review with this number, and findings by the start of a fingerprint."""
-    word = query.strip().lower()
+    """Find the job and the review with this number, and findings by the start of a fingerprint.
+
+    What it is may stand before it: `job 7`, `Review #7`.
+    """
+    named = _NAMED.fullmatch(query.strip().lower())
+    if named is None:
+        return []
+    kind_named, word = named.groups()
     found: list[JumpJson] = []
     if _KEY.fullmatch(word):
-        named = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}
+        numbered = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}
         found += [
             JumpJson(kind=kind, key=word)
-            for kind, rows in named.items()
-            if rows.filter(pk=word).exists()
+            for kind, rows in numbered.items()
+            if kind_named in (None, kind) and rows.filter(pk=word).exists()
         ]
-    if _FINGERPRINT.fullmatch(word):
+    if kind_named in (None, "finding") and _FINGERPRINT.fullmatch(word):
         # A range, which an index answers; "g" sorts after every hexadecimal digit.
         matching = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")
         rows = matching.order_by("fingerprint", "pk").values_list("fingerprint", "text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,7 +15,7 @@ from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
 from review.job_files import NEW_FILE_MODE, refusing_to
 from review.private_files import create_file, make_private
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 from review.settings.file import ConfigRefused, read_settings
 
 MANIFEST_NAME = "manifest.toml"
@@ -28,12 +29,14 @@ _MARKERS = (
     ("dendron.yml", "dendron"),
     ("logseq/config.edn", "logseq"),
     ("docusaurus.config.*", "docusaurus"),
-    ("mkdocs.yml", "mkdocs"),
-    ("hugo.*", "hugo"),
+    ("mkdocs.y*ml", "mkdocs"),
+    ("hugo.[tyj]*", "hugo"),
     ("config/_default", "hugo"),
     ("zola.toml", "zola"),
-    ("_config.yml", "jekyll"),
+    ("_toc.yml", COMMONMARK.name),  # of a Jupyter Book, whose settings have the name of Jekyll's
+    ("_config.y*ml", "jekyll"),
 )
+_BASE_URL = re.compile(rb"^\s*(?:(base_url)|baseurl)\s*=", re.IGNORECASE | re.MULTILINE)
 _PACKAGE = Path(review.__file__).parent
 
 
@@ -46,11 +49,9 @@ class PlaceTaken(InputRejected):
 
 
 class InitJson(Document, kw_only=True):
-    """The answer of `review_init`; paths are relative to `into`.
+    """The answer of `review_init`; `differing` are kept files that the starter set has otherwise.
 
-    `kept` files were there and are not touched; of these, `differing` are not what the starter
-    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in, `next`
-    the command to type next.
+    `flavour` is the dialect that the notes seem to be in, `next` the command to type next.
     """
 
     schema: str = "review-init/1"
@@ -66,14 +67,7 @@ class InitJson(Document, kw_only=True):
 def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     """Copy what is missing of the starter set, and make the folder of the notes.
 
-    All places are looked at first, so that a refusal leaves nothing half done; a second run
-    finishes what a killed one began.
-
-    :param into: the repository's root; made when it is missing.
-    :param mcp: write the settings of MCP clients that read them from the repository, too.
-    :raises StarterMissing: there is no starter set in this installation.
-    :raises PlaceTaken: a file stands where a folder must be, or a link leads out.
-    :raises ArtifactNotWritten: the system refused.
+    All places are looked at first, so that a refusal leaves nothing half done.
     """
     flavour = guess_flavour(into)
     starter = dict(_starter())
@@ -122,15 +116,21 @@ def has_notes(root: Path) -> bool:
 
 
 def guess_flavour(root: Path) -> str:
-    """Guess the dialect of Markdown from the files next to the notes."""
+    """Guess the dialect of Markdown from the files next to the notes, else in the root's folders."""
     for folder in (root, root / "kb", root / NOTES_FOLDER):
-        for marker, flavour in _MARKERS:
-            if any(folder.glob(marker)):
-                return flavour
-        site = folder / "config.toml"
-        if site.is_file():
-            return "zola" if b"base_url" in site.read_bytes() else "hugo"
-    return COMMONMARK.name
+        if flavour := _flavour_in(folder):
+            return flavour
+    found = {_flavour_in(folder) for folder in root.glob("[!.]*/")} - {""}
+    return found.pop() if len(found) == 1 else COMMONMARK.name
+
+
+def _flavour_in(folder: Path) -> str:
+    for marker, flavour in _MARKERS:
+        if any(folder.glob(marker)):
+            return flavour
+    site = folder / "config.toml"
+    found = _BASE_URL.search(site.read_bytes()) if site.is_file() else None
+    return "" if found is None else "zola" if found[1] else "hugo"
 
 
 def _starter() -> Iterator[tuple[str, bytes]]:

@@ -54,7 +54,7 @@ def check_clone(root: Path, **fields: Any) -> NotesCheckJson:
     config = make_config(root)
     with Corpus(config, use_cache=False) as corpus:
         request = CheckRequest(**fields)
-        return check_notes(corpus, request, config=config, store=False).document
+        return check_notes(corpus, request, store=False).document
 
 
 def two_notes(folder: Path) -> Path:
@@ -72,4 +72,4 @@ def lock(root: Path) -> list[str]:
 
 def judge_rules() -> None:
     """Have the notes reviewed by the gate with a rule, and that stored."""
-    run("review_sweep", TODO, "--runner", "rules", "--model", "rules")
+    run("review_sweep", TODO, "--runner", "rules")

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
+    from markdown_it.token import Token as Token
 
     InlineRule = Callable[[StateInline, bool], bool]
+else:
+    Token = Any
 
 SPAN = "span"  # start and end of a token in the content it stands in
 LABEL = "label"  # start and end of a link's words
@@ -34,6 +36,9 @@ _TRACKED = ("backticks", "link", "image", "footnote_ref", "autolink", "html_inli
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n|]*+)(?:\|([^\[\]\n]*+))?\]\]")
 _MATH = re.compile(
     r"\$\$(?:[^$\\]|\\.)++\$\$|\$(?![\s\d$])(?:[^$\n\\]|\\.)*+(?<!\s)\$(?!\d)", re.DOTALL
+)
+_TEX = re.compile(
+    r"\\\(.{1,2000}?\\\)|\\\[.{1,2000}?\\\]|\\begin\{(\w+\*?)\}.{1,5000}?\\end\{\1\}", re.DOTALL
 )
 _SITE_LINK = re.compile(
     r"\[([^\[\]]*+)\]\(\s*\{\{[<%]\s*(?:rel)?ref\s+(?:path=)?[\"'`]?([^\s\"'`<>%]++)[^{}]*+\}\}\s*\)"
@@ -126,10 +131,7 @@ def parser(flavour: Flavour = COMMONMARK) -> MarkdownIt:
 
 
 def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
-    """Make a parser of a flavour, without footnotes; addresses stay as they are written.
-
-    :param draws_math: whether what looks like math is math in every flavour.
-    """
+    """Make a parser of a flavour, without footnotes, with math in all if `draws_math`."""
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"maxNesting": 100})
@@ -138,6 +140,8 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
     markdown.core.ruler.at("inline", _read_inline)
     if draws_math:
         flavour = replace(flavour, math=True)
+        tex = _span_rule(MATH, partial(_end_of, _TEX))
+        markdown.inline.ruler.before("escape", "tex", tex)
     _add_inline_rules(markdown, flavour)
     _add_block_rules(markdown, flavour)
     return markdown
@@ -285,10 +289,7 @@ def _begin(state: StateBlock, line: int) -> int:
 
 
 def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:
-    """Make a token of the lines from `opener` to what the expression `closer` finds.
-
-    There is none if text follows it in the first line, or no line has it.
-    """
+    """Make a token of the lines from `opener` to a line that ends with what `closer` finds."""
     closing = re.compile(closer)
 
     def rule(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
@@ -335,7 +336,7 @@ def _tabs_as_admonitions(state: StateCore) -> None:
 
 
 def _read_inline(state: StateCore) -> None:
-    from markdown_it.token import Token
+    from markdown_it.token import Token as Token
 
     for token in state.tokens:
         if token.type != "inline" or token.children is None:
