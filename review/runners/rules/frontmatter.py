@@ -65,8 +65,7 @@ def _opening(page: Page) -> Block | None:
 
 def _is_piece(page: Page) -> bool:
     """True if it may be a part of a text: it opens with a heading, has no section, or is included."""
-    framing = (block for block in page.blocks if block.kind in _CONTENT and not _is_link(block))
-    opening = next(framing, None)
+    opening = _opening(page)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
     is_home = bool(page.field("home"))
     is_included = page.given.flavour.name in _BY_FRONTMATTER and not page.frontmatter.fields
@@ -76,10 +75,6 @@ def _is_piece(page: Page) -> bool:
         or is_included
         or all(block.level >= _DEEP for block in page.headings)
     )
-
-
-def _is_link(block: Block) -> bool:
-    return bool(block.links) and block.links[0].end - block.links[0].start == len(block.text)
 
 
 def _names_title(page: Page) -> bool:

@@ -237,7 +237,10 @@ def positional_references(page: Page) -> Iterator[TypedFinding]:
             if not any(map(_is_pointed_at, pointed_at)):
                 # A reader finds what stands in the same section, or follows at once.
                 leads_in = "below" in words and bool(_LEADS_IN.match(block.prose, found.end()))
-                is_near = bool(beside) or _is_amid(block, found, is_below="below" in words)
+                amid = (
+                    block.prose[found.start() :] if "below" in words else block.prose[: found.end()]
+                )
+                is_near = bool(beside) or len(list(sentences(amid))) > 1
                 severity = info_if(leads_in or (is_near and not _THING.search(words)))
                 said = f"{shown(found[0])} names no place"
                 yield block.finding(said, found.start(), before=_CONTEXT, severity=severity)
@@ -251,12 +254,6 @@ def _rest_of_section(blocks: list[Block], block: Block, *, is_below: bool) -> li
         return text
     level = above[len(text)].level if len(text) < len(above) else 0
     return list(takewhile(lambda one: not 0 < one.level <= level, blocks[len(above) + 1 :]))
-
-
-def _is_amid(block: Block, found: re.Match[str], *, is_below: bool) -> bool:
-    """True if another sentence of the block stands on the side that is pointed to."""
-    ends = sentences(block.prose)
-    return any(start > found.end() if is_below else end <= found.start() for start, end in ends)
 
 
 def _is_pointed_at(block: Block) -> bool:
