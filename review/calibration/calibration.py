@@ -176,7 +176,13 @@ class _Reading:
             ):
                 key = (of, name or "", sha256 or "", first, second)
                 tables[key] = tables.get(key, Agreement()) + table
-        return [_agreement(*key, table=tables[key]) for key in sorted(tables)]
+        told = [_agreement(*key, table=tables[key]) for key in sorted(tables)]
+        alphas = {
+            digests[text][0]: alpha for text, alpha in found.alphas.items() if text in digests
+        }
+        for row in told:
+            row.alpha = _rounded(alphas.get(row.gate_sha256 or ""))
+        return told
 
 
 def _agreement(
