@@ -64,7 +64,7 @@ def _opening(page: Page) -> Block | None:
 
 
 def _is_piece(page: Page) -> bool:
-    """True if it may be a part of a text: it opens with a heading, has no section, or is included."""
+    """True if it may be part of a text: opens with a heading, has no section, is included."""
     opening = _opening(page)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
     is_home = bool(page.field("home"))
@@ -103,7 +103,8 @@ def title_matches_h1(page: Page) -> Iterator[TypedFinding]:
     short, long = sorted(map(letters_only, (stated, heading)), key=len)
     if one <= other or other <= one or short in long or _SLOT.search(page.title):
         return
-    said = f"the heading says {shown(page.title)}, the frontmatter's title {shown(page.field('title'))}"
+    key = shown(page.field("title"))
+    said = f"the heading says {shown(page.title)}, the frontmatter's title {key}"
     # It may be a title of the first section, and the other one a menu's or a search engine's.
     yield page.finding(said, page.title_line, severity=Severity.INFO)
 

@@ -292,7 +292,7 @@ def undefined_references(page: Page) -> Iterator[TypedFinding]:
 
 
 def _is_site_label(page: Page, label: str) -> bool:
-    """True if a plugin may resolve the label, which names an object, or a heading does, as in Pandoc."""
+    """True if a plugin may resolve the label, or a heading does, as in Pandoc."""
     if page.given.flavour.name == "pandoc":
         return letters_only(label) in read_anchors(page.document, page.given.flavour).words
     is_plain = page.given.flavour.name != "mkdocs" and label.isalnum()

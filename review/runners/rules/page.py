@@ -133,7 +133,7 @@ class Page:
 
     @property
     def is_foreign(self) -> bool:
-        """True for a licence, and for a clipping, whose frontmatter gives the address of its source."""
+        """True for a licence, and for a clipping, whose frontmatter gives its source."""
         is_clipping = any(self.field(key).startswith("http") for key in ("source", "url"))
         return is_clipping or bool(_LEGAL.search(self.given.note_path))
 

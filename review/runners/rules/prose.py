@@ -257,7 +257,7 @@ def _rest_of_section(blocks: list[Block], block: Block, *, is_below: bool) -> li
 
 
 def _is_pointed_at(block: Block) -> bool:
-    """True for code, lists, tables and formulas, for what a site fills in, and for a picture alone."""
+    """True for code, lists, tables, formulas, what a site fills in, and a picture alone."""
     if block.kind is BlockKind.PARAGRAPH:
         return not block.prose.strip(f"{OPAQUE} \n")
     return block.kind in _POINTED_AT and not block.text.startswith(_NO_PICTURE)
