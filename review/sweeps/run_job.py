@@ -116,6 +116,9 @@ class Closings:
     _waiting: dict[int, IngestRequest] = field(default_factory=dict)
     _answers: dict[int, IngestedJobJson | ReviewError] = field(default_factory=dict)
 
+    def are_waiting(self) -> bool:
+        return bool(self._waiting)
+
     def close(self, closing: Closing, *, worker: Worker) -> IngestedJobJson:
         """Close a job; raises as `close_job` does."""
         job_id, requests = closing.job.pk, closing.requests(worker.actor)
