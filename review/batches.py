@@ -31,9 +31,9 @@ from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
 from review.settings.config import Config
 from review.store.errors import retry_while_busy
-from review.sweeps.executors import CannotRun, model_call, with_blocks
+from review.sweeps.executors import model_call, with_blocks
 from review.sweeps.progress import JobRun, JobSent, JobUpdate
-from review.sweeps.run_job import Worker
+from review.sweeps.run_job import CannotRun, Worker
 from review.vocabulary import FailureCode, JobStatus
 
 

@@ -13,7 +13,7 @@ from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
 from review.acceptance.accept import accept, of_texts
-from review.acceptance.documents import AckedJson, AcksJson, KeyJson, RefusedKeyJson
+from review.documents.base import Document
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
@@ -27,8 +27,42 @@ from review.models import (
     ReviewStore,
 )
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.gate_names import command_to_review, named_gates, read_named_note
+from review.selection.names import command_to_review, named_gates, read_named_note
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
+
+
+class KeyJson(Document):
+    """A note and a gate."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+
+
+class AckedJson(KeyJson):
+    """A pair whose acceptance moved to today's text; the review and its decision are carried on."""
+
+    review_pair_id: int
+    decision: str
+
+
+class RefusedKeyJson(KeyJson):
+    """A pair that was refused while others went on."""
+
+    code: str
+    message: str
+
+
+class AcksJson(Document, kw_only=True):
+    """The answer of `ack_gate_review`; `ignored` targets are none that an ack can settle."""
+
+    schema: str = "ack-gate-review/1"
+    model_partition: str
+    acked: list[AckedJson]
+    already_fresh: list[KeyJson]
+    refused: list[RefusedKeyJson] = []
+    ignored: int = 0
+
 
 Key = tuple[str, str]
 

@@ -13,14 +13,17 @@ from django.db import transaction
 
 from review.acceptance.ack import (
     Ack,
+    AckedJson,
     AckOptions,
+    AcksJson,
     GateEdited,
+    KeyJson,
     NoteEdited,
+    RefusedKeyJson,
     apply_acks,
     refused_json,
 )
-from review.acceptance.documents import AcksJson, KeyJson, RefusedKeyJson, TrivialAcksJson
-from review.documents.base import problem_json
+from review.documents.base import Document, ProblemJson, problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, ReviewError, UsageRefused
 from review.findings.documents import QueueFindingJson
@@ -36,6 +39,24 @@ from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings.config import Config
 from review.vocabulary import REQUESTED, AcceptanceKind, DispositionState, Grouping, Staleness
+
+
+class TrivialAcksJson(Document, kw_only=True):
+    """The answer of `ack_trivial_changes`; after `dry_run` nothing was acked.
+
+    `left` are trivial changes of pairs that a person accepted without a review; `left_out` counts the
+    notes that the scope does not hold, as a selection does.
+    """
+
+    schema: str = "ack-trivial-changes/1"
+    dry_run: bool
+    model_partition: str
+    acked: list[AckedJson]
+    left: list[KeyJson]
+    refused: list[RefusedKeyJson]
+    problems: list[ProblemJson]
+    left_out: dict[str, int]
+
 
 _CHUNK = 200
 _CHANGES = frozenset({Staleness.NOTE_CHANGED.value, Staleness.GATE_CHANGED.value})

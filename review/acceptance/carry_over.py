@@ -18,8 +18,8 @@ from django.db.models import Q
 
 from review.acceptance.accept import accept, of_texts
 from review.acceptance.ack import code_of
-from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.acceptance.finding_states import recompute_states
+from review.documents.base import Document
 from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
 from review.domain.paths import did_you_mean, normalise_path
@@ -37,9 +37,51 @@ from review.models import (
     Texts,
     batched,
 )
+from review.selection.names import below, is_below
 from review.selection.orphans import EMPTY_SHA256, is_there
-from review.selection.path_filters import below, is_below
 from review.vocabulary import AcceptanceKind, Decision
+
+
+class MovedKeyJson(Document):
+    """The key of an acceptance before and after a move."""
+
+    model_partition: str
+    old_note_path: str
+    old_gate_path: str
+    note_path: str
+    gate_path: str
+
+
+class CarriedJson(MovedKeyJson):
+    """An acceptance that has a key at the new path; `dispositions` counts those that came along."""
+
+    decision: str
+    review_pair_id: int | None
+    dispositions: int
+
+
+class NotCarriedJson(MovedKeyJson):
+    """An acceptance that stays where it is, and why."""
+
+    code: str
+    message: str
+
+
+class CarryOverJson(Document, kw_only=True):
+    """The answer of `carry_over_acceptances`; after `dry_run` nothing was carried or retired.
+
+    `new_path` is null and `retired` holds the acceptances when it was called with `--retire`.
+    """
+
+    schema: str = "carry-over-acceptances/1"
+    dry_run: bool
+    old_path: str
+    new_path: str | None
+    carried: list[CarriedJson]
+    not_identical: list[NotCarriedJson]
+    refused: list[NotCarriedJson]
+    retired: list[CarriedJson] = []
+
 
 _CHUNK = 200
 _Text: TypeAlias = tuple[tuple[str, str], str]

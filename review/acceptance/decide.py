@@ -11,13 +11,14 @@ from django.db import transaction
 from review.acceptance.accept import accept, key_of, of_review
 from review.acceptance.ack import (
     GateEdited,
+    KeyJson,
     MoveOptions,
     NoteEdited,
     Superseded,
     accept_now,
     key_json,
 )
-from review.acceptance.documents import DecisionSetJson, OverriddenJson
+from review.documents.base import Document
 from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
@@ -29,9 +30,36 @@ from review.models import (
     ReviewPair,
     ReviewStore,
 )
-from review.selection.gate_names import command_to_review, named_gates, read_named_note
+from review.selection.names import command_to_review, named_gates, read_named_note
 from review.settings.config import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
+
+
+class OverriddenJson(Document, kw_only=True):
+    """The answer of `override_acceptance`."""
+
+    schema: str = "override-acceptance/1"
+    model_partition: str
+    overridden: list[KeyJson]
+    reason: str
+    actor: str
+
+
+class DecisionSetJson(Document, kw_only=True):
+    """The answer of `set_decision`; `was` is the decision that counted until now."""
+
+    schema: str = "set-decision/1"
+    review_pair_id: int
+    review_job_id: int
+    note_path: str
+    gate_path: str
+    gate_id: str
+    model_partition: str
+    decision: str
+    was: str
+    accepted: bool
+    not_accepted_because: str | None
+
 
 _READ_AGAIN = "look at it again; nothing was written"
 

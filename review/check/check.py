@@ -27,7 +27,7 @@ from review.models import Finding
 from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import quote_lines
 from review.runners.rules.judge import RULES, judge
-from review.selection.path_filters import is_below
+from review.selection.names import is_below
 from review.selection.select import named_notes
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.executors import rule_input

@@ -17,8 +17,8 @@ from review.ingest.load import IngestRequest, Intake, JobMoved, RefusedJob, read
 from review.ingest.parse import KnownFindings, ReadReview, identify_findings, names_of, write_blocks
 from review.job_files import ArtifactNotWritten, ArtifactStore, result_name
 from review.jobs.board import require_job, show_ingested
+from review.jobs.files import JobFiles
 from review.jobs.job_documents import IngestedJobJson
-from review.jobs.mirror import JobFiles
 from review.jobs.provenance import partition_contradicts
 from review.models import (
     Finding,

@@ -27,6 +27,7 @@ from review.job_files import (
     job_folder,
 )
 from review.jobs.board import show_jobs
+from review.jobs.files import JobFiles, render_pairs
 from review.jobs.job_documents import (
     CreatedJson,
     JobJson,
@@ -35,8 +36,6 @@ from review.jobs.job_documents import (
     SkippedJson,
     TotalsJson,
 )
-from review.jobs.mirror import JobFiles
-from review.jobs.prompts import render_pairs
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import (
     CurrentAcceptance,

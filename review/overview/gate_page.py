@@ -9,18 +9,70 @@ from itertools import islice
 
 from django.db.models import Count, Exists, Max, OuterRef
 
-from review.documents.base import from_row, problem_json
+from review.calibration.calibration import AgreementJson, GateRecordJson
+from review.documents.base import Document, ProblemJson, from_row, problem_json
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
-from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
-from review.selection.gate_names import gate_json
+from review.selection.documents import GateJson
+from review.selection.names import gate_json
 from review.settings.config import Config
 from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
+
+
+class GateCoverJson(Document, kw_only=True):
+    """A gate in one model partition: pairs by state; `fresh` is passed, `warn` and `fail` are fresh
+    too. `would_go_stale` are those that an edit of the gate makes stale."""
+
+    model_partition: str
+    counts: dict[str, int]
+    would_go_stale: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+class GateTextJson(Document, kw_only=True):
+    """A stored text of the gate; `is_now` where the file still holds it."""
+
+    snapshot_id: int
+    sha256: str
+    captured_at: str | None
+    byte_size: int
+    is_now: bool
+
+
+class ExampleJson(Document, kw_only=True):
+    """An example of the gate; `holds` is null where there is no rule to try it with."""
+
+    kind: str
+    expected: str
+    found: str | None
+    holds: bool | None
+
+
+class GatePageJson(Document, kw_only=True):
+    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used.
+
+    `records` are those of `review_calibration`, with `agreement` where it was asked for.
+    """
+
+    schema: str = "gate/1"
+    gate_id: str
+    gate: GateJson | None
+    partitions: list[GateCoverJson]
+    dispositions: dict[str, int]
+    texts: list[GateTextJson]
+    examples: list[ExampleJson]
+    problems: list[ProblemJson]
+    records: list[GateRecordJson] = []
+    agreement: list[AgreementJson] | None = None
+
 
 _TEXTS = 30
 # Headed "Example (fail)" or "Example (pass)", fenced, and after a fail the severity it should have.

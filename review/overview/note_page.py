@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from review.documents.base import from_row, problem_json, timestamp
+from review.documents.base import Document, ProblemJson, from_row, problem_json, timestamp
 from review.domain.applicability import applies
 from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.staleness import Digests, regions_of, staleness_reasons
+from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
 from review.models import (
@@ -22,15 +23,8 @@ from review.models import (
     ModelPartition,
     ReviewPair,
 )
-from review.overview.documents import (
-    GATE_GONE,
-    NOT_APPLICABLE,
-    NoteEventJson,
-    NoteFindingJson,
-    NoteJson,
-    NotePairJson,
-)
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
+from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
 from review.settings.config import Config
 from review.vocabulary import (
@@ -39,7 +33,127 @@ from review.vocabulary import (
     Decision,
     DispositionState,
     Severity,
+    Staleness,
 )
+
+ACT, REVIEW, NOTHING = "something", "review", "nothing"  # what a pair wants
+
+
+GATE_GONE, NOT_APPLICABLE = "gate-gone", "not-applicable"
+
+
+class NotePairJson(Document, kw_only=True):
+    """The state of a note with one gate in one model partition.
+
+    `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where the gate no longer
+    applies. Pairs with one `accepted_note_sha256` are stale for the same change of the note.
+    `change` is null where nothing changed, or where it was not measured. `undecided` is a later
+    review without a readable decision.
+    """
+
+    gate_id: str
+    gate_path: str
+    gate_sha256: str | None
+    lens: str
+    model_partition: str
+    state: str
+    reasons: list[str]
+    decision: str | None = None
+    kind: str | None = None
+    accepted_at: str | None = None
+    accepted_note_sha256: str | None = None
+    accepted_note_snapshot_id: int | None = None
+    actor: str | None = None
+    reason: str | None = None
+    review_pair_id: int | None
+    undecided_pair_id: int | None
+    open_review_job_id: int | None
+    change: ChangeJson | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        return self.state in (GATE_GONE, NOT_APPLICABLE)
+
+    @property
+    def is_note_changed(self) -> bool:
+        return Staleness.NOTE_CHANGED in self.reasons and not self.is_gone
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.accepted_at and self.reasons) and not self.is_gone
+
+    @property
+    def wants(self) -> str:
+        """An act of a person, a first review, or nothing: fresh and passed, or no longer applicable."""
+        if self.undecided_pair_id:
+            return ACT
+        if self.is_gone or (not self.reasons and self.decision == Decision.PASS):
+            return NOTHING
+        return ACT if self.accepted_at else REVIEW
+
+    @property
+    def can_ack(self) -> bool:
+        """True if an ack of the note's change alone makes the pair fresh."""
+        return self.reasons == [Staleness.NOTE_CHANGED] and self.review_pair_id is not None
+
+    @property
+    def is_trivial(self) -> bool:
+        """True if the only reason for staleness is a change that the gate calls trivial."""
+        return self.can_ack and self.change is not None and self.change.trivial
+
+    @property
+    def percent(self) -> str:
+        """The share of the body's words that changed; "<1" for a change that rounds to none."""
+        if self.change is None or self.change.body_ratio is None:
+            return ""
+        percent = 100 * self.change.body_ratio
+        return "<1" if 0 < percent < 1 else f"{percent:.0f}"
+
+
+class NoteEventJson(Document, kw_only=True):
+    """One acceptance of the note's past; `review_pair_id` is null for an override."""
+
+    acceptance_event_id: int
+    gate_id: str
+    model_partition: str
+    kind: str
+    decision: str
+    review_pair_id: int | None
+    actor: str
+    reason: str
+    at: str | None
+    note_sha256: str
+    note_snapshot_id: int
+
+
+class NoteFindingJson(Document, kw_only=True):
+    """An open finding, with the review that reported it."""
+
+    gate_id: str
+    model_partition: str
+    review_pair_id: int
+    finding: QueueFindingJson
+
+
+class NoteJson(Document, kw_only=True):
+    """The answer of a note's page; `sha256` is null when the file is gone or cannot be read.
+
+    `unjudged_gates` apply to the note, and no model partition has judged any note by them yet.
+    """
+
+    schema: str = "note/1"
+    note_path: str
+    sha256: str | None
+    title: str
+    status: str
+    type: str
+    traits: list[str]
+    pairs: list[NotePairJson]
+    unjudged_gates: list[str]
+    findings: list[NoteFindingJson]
+    history: list[NoteEventJson]
+    problems: list[ProblemJson]
+
 
 HISTORY = 30
 _GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}

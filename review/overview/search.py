@@ -20,16 +20,64 @@ from zlib import crc32
 
 from django.db.models import QuerySet
 
+from review.documents.base import Document
 from review.domain.excerpts import Part, excerpt
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.paths import gate_label
 from review.errors import TryAgain
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
-from review.overview.documents import JumpJson
 from review.private_files import FILE_MODE, make_private
 from review.settings.config import Config
 from review.vocabulary import OPEN_JOB_STATUSES, PairStatus
+
+
+class FoundNoteJson(Document, kw_only=True):
+    note_path: str
+    excerpt: str
+
+
+class FoundFindingJson(Document, kw_only=True):
+    fingerprint: str
+    note_path: str
+    gate_id: str
+    severity: str
+    text: str
+
+
+class FoundReviewJson(Document, kw_only=True):
+    review_pair_id: int
+    note_path: str
+    gate_id: str
+    decision: str
+    excerpt: str
+
+
+class JumpJson(Document, kw_only=True):
+    """A job, review or finding that the query names; `key` is its number or fingerprint."""
+
+    kind: str
+    key: str
+    text: str = ""
+
+
+class SearchJson(Document, kw_only=True):
+    """The answer of a search, the best first.
+
+    `complete` is false while texts are still being indexed; `counts` are of all that was found, by
+    kind, and `next` is null on the last page.
+    """
+
+    schema: str = "search/1"
+    query: str
+    complete: bool
+    counts: dict[str, int]
+    next: str | None
+    jumps: list[JumpJson]
+    notes: list[FoundNoteJson]
+    findings: list[FoundFindingJson]
+    reviews: list[FoundReviewJson]
+
 
 _VERSION = "5"
 _WAIT = 2.0  # seconds for another process that is adding

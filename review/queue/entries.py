@@ -24,7 +24,7 @@ from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, batched
 from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine
 from review.reviews.texts import rationales
-from review.selection.path_filters import digests_of, is_below
+from review.selection.names import digests_of, is_below
 from review.vocabulary import NoteNow, Seen
 
 _AT_ONCE = 2500

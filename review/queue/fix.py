@@ -29,8 +29,7 @@ from review.queue.queue import QueueFilter
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import RunnerSpec
 from review.runners.run import RunRequest, run_cli, scratch_folder
-from review.selection.gate_names import read_named_note
-from review.selection.path_filters import named_places
+from review.selection.names import named_places, read_named_note
 from review.settings.config import Config
 from review.sweeps.feeder import Limits, StopPolicy, StopReason
 from review.sweeps.progress import FixJson

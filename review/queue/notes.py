@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from review.knowledge_base import Corpus, Gate, GateCatalog, NoteList
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
-from review.selection.path_filters import within
+from review.selection.names import within
 from review.settings.config import Config
 from review.vocabulary import DispositionState
 

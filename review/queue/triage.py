@@ -9,9 +9,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Max
 
-from review.acceptance.documents import DisposedJson
 from review.acceptance.finding_states import recompute_states
-from review.documents.base import from_row
+from review.documents.base import Document, from_row
 from review.domain.disposition import finding_state
 from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
@@ -20,9 +19,33 @@ from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, ReviewStore, as_decided, batched
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
-from review.selection.path_filters import digests_of
+from review.selection.names import digests_of
 from review.settings.config import Config
 from review.vocabulary import DispositionState
+
+
+class DisposedJson(Document, kw_only=True):
+    """The answer of `dispose_finding`; `was` is null for a finding without an earlier disposition."""
+
+    schema: str = "dispose-finding/1"
+    fingerprint: str
+    note_path: str
+    gate_path: str
+    gate_id: str
+    severity: str
+    text: str
+    disposition: str
+    was: str | None
+    reason: str
+    note_sha256: str
+
+
+class DisposedAllJson(Document, kw_only=True):
+    """The answer of `dispose_finding -`, in the order of the lines."""
+
+    schema: str = "dispose-finding/1"
+    findings: list[DisposedJson]
+
 
 # More notes than this are listed in one scan; fewer are read one by one.
 _READ_AT_MOST = 200

@@ -16,10 +16,9 @@ from review.ingest.load import IngestRequest, JobMoved, NoBlocks, NoOutput
 from review.ingest.parse import read_output
 from review.job_files import ArtifactStore
 from review.jobs.board import require_job, show_ingested
+from review.jobs.files import left_outcomes, rewrite_job_files, run_folders
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.leases import new_lease, parent_is_alive
-from review.jobs.mirror import rewrite_job_files
-from review.jobs.output_states import left_outcomes, run_folders
 from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes

@@ -24,7 +24,7 @@ from review.models import (
 from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
 from review.reviews.texts import rationales
-from review.selection.path_filters import below, digests_of, within
+from review.selection.names import below, digests_of, within
 from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
 # Fewer occur in many notes.

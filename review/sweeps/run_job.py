@@ -13,13 +13,14 @@ from datetime import datetime, timedelta
 from django.db import DatabaseError, connection
 
 from review.domain.processes import Parent
+from review.errors import Conflict
 from review.ingest.load import JobMoved
 from review.ingest.parse import read_output
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
+from review.jobs.files import run_folders
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import give_up_lease, may_take_over, new_lease, require_lease, take_over
-from review.jobs.output_states import run_folders
 from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.close import close_job, closed_job, collect_output, fail_job
@@ -28,9 +29,17 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.settings.config import Config
 from review.store.errors import retry_while_busy
-from review.sweeps.executors import CannotRun, Execution
 from review.sweeps.progress import JobRun, JobUpdate, SweepEvent, started
 from review.vocabulary import FailureCode, JobStatus
+
+
+class CannotRun(Conflict):
+    """This runner cannot judge the job; it stays queued for another one."""
+
+
+# Runs a job that is ready. Ends early when the event is set.
+Execution = Callable[[threading.Event], RunnerOutcome]
+
 
 # Of a lease: so that three beats may be missed.
 _BEATS = 4

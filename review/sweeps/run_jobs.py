@@ -28,9 +28,8 @@ from review.recovery.close import closed_job
 from review.runners.outcome import RunnerFailure
 from review.settings.config import Config
 from review.store.errors import retry_while_busy, translate_db_errors
-from review.sweeps.executors import CannotRun
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of, started
-from review.sweeps.run_job import TakenJob, Worker, run_job, take_job
+from review.sweeps.run_job import CannotRun, TakenJob, Worker, run_job, take_job
 from review.vocabulary import FailureCode, JobStatus
 
 _LOOK = 0.5

@@ -16,8 +16,8 @@ from review.ingest.parse import names_of
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
 from review.jobs.create import ALREADY_QUEUED
+from review.jobs.files import finish_job_files
 from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
-from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.recovery.close import orphaned_jobs, salvage_job

@@ -13,8 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
-from review.acceptance.documents import CarryOverJson, MovedKeyJson
+from review.acceptance.carry_over import (
+    CarryOverJson,
+    CarryRequest,
+    MovedKeyJson,
+    carry_over_acceptances,
+)
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR
 from review.management.kit.command import ReviewCommand, request_of

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.output import one_line
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
-from review.queue.triage import dispose_each
+from review.queue.triage import DisposedAllJson, DisposedJson, dispose_each
 from review.vocabulary import DispositionState
 
 

@@ -13,7 +13,7 @@ from review.errors import ExitCode
 from review.management.kit.arguments import LISTING
 from review.management.kit.command import StorelessCommand
 from review.management.kit.output import cut, problem_lines, tail_lines
-from review.selection.gate_names import list_gates
+from review.selection.names import list_gates
 
 
 class Command(StorelessCommand):

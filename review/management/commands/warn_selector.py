@@ -33,7 +33,7 @@ from review.queue.entries import WarnQueue, queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.queue.sorting import QueueSort
 from review.reviews.needs_a_look import LookRequest, read_looks
-from review.selection.path_filters import named_places
+from review.selection.names import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 REPORTS = ("github", "sarif", "rdjsonl", "junit", "markdown")

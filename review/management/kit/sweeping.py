@@ -25,6 +25,7 @@ from review.runners.api.provider import ApiProvider
 from review.runners.api.run import open_provider
 from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
+from review.sweeps.executors import WorkerRequest, build_worker, resolve_editor
 from review.sweeps.feeder import Limits, SweepRequest
 from review.sweeps.progress import SweepJson, Tally
 from review.sweeps.run_job import RetryPolicy, Worker
@@ -38,7 +39,6 @@ from review.sweeps.run_jobs import (
     watch_jobs,
 )
 from review.sweeps.sweep import plan_sweep, sweep
-from review.sweeps.workers import WorkerRequest, build_worker, resolve_editor
 from review.vocabulary import Grouping, JobStatus
 
 LOCAL = "local"

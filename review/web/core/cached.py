@@ -14,8 +14,7 @@ from django.db.models import Subquery
 from django.utils import timezone
 
 from review import settings
-from review.calibration.calibration import read_calibration
-from review.calibration.documents import CalibrationJson, GroupRecordJson
+from review.calibration.calibration import CalibrationJson, GroupRecordJson, read_calibration
 from review.findings.documents import LooksJson
 from review.knowledge_base import Corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore

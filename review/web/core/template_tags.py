@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from review.calibration.documents import TrackRecordJson
+from review.calibration.calibration import TrackRecordJson
 from review.domain.printing import count_words
 from review.domain.statistics import FEW
 from review.vocabulary import (

@@ -12,13 +12,11 @@ from review import settings
 from review.calibration.calibration import read_calibration
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate
-from review.overview.documents import GatePageJson
-from review.overview.gate_page import change_since, gate_covers, read_gate_page
+from review.overview.gate_page import GatePageJson, change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
 from review.reviews.texts import snapshot_text
 from review.selection.documents import GatesJson
-from review.selection.gate_names import list_gates
-from review.selection.path_filters import is_below
+from review.selection.names import is_below, list_gates
 from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters

@@ -21,10 +21,17 @@ from review import settings
 from review.acceptance.ack_selection import Pick
 from review.domain.printing import count_words
 from review.errors import UsageRefused
-from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
-from review.jobs.detail import JobFile, read_job, read_job_file
+from review.jobs.board import (
+    JobFile,
+    count_jobs,
+    find_jobs,
+    read_job,
+    read_job_file,
+    require_job,
+    show_jobs,
+)
+from review.jobs.files import output_states
 from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson, PairJson
-from review.jobs.output_states import output_states
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.protocol.telemetry import output_tokens_by_model

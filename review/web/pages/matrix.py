@@ -18,10 +18,9 @@ from django.views.decorators.http import require_POST
 
 from review import settings
 from review.acceptance.ack_selection import Pick
-from review.documents.base import timestamp
+from review.documents.base import Document, timestamp
 from review.knowledge_base import NoteFacts
 from review.models import CurrentAcceptance, ReviewPair
-from review.overview.documents import FolderJson, MatrixJson, MatrixRowJson
 from review.reviews.pair_states import (
     BEST,
     FAIL,
@@ -42,6 +41,41 @@ from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import CHANGE_JOBS, after_post, page, require_permission, required
 from review.web.core.template_tags import label
 from review.web.pages.pair_actions import NoSuchPick, request_picks
+
+
+class FolderJson(Document, kw_only=True):
+    """Pairs below a folder, counted by state over all columns; models disagree about `disputed` ones."""
+
+    path: str
+    notes: int
+    counts: dict[str, int]
+    disputed: int
+
+
+class MatrixRowJson(Document, kw_only=True):
+    """A note; `states` has one word a column, null where no review is required."""
+
+    note_path: str
+    states: list[str | None]
+
+
+class MatrixJson(Document, kw_only=True):
+    """The answer of the matrix; `columns` are gate ids, `next` is null on the last page.
+
+    `model_partition` is empty for the best state that any partition gives a pair.
+    """
+
+    schema: str = "matrix/1"
+    model_partition: str
+    mode: str
+    folder: str
+    columns: list[str]
+    counts: dict[str, int]
+    folders: list[FolderJson]
+    rows: list[MatrixRowJson]
+    next: str | None
+    counted_at: str | None
+
 
 ROWS_A_PAGE = 100
 RUNNING = "running"

@@ -13,13 +13,20 @@ from django.utils.safestring import SafeString
 
 from review import settings
 from review.acceptance.ack_selection import Pick
-from review.documents.base import problem_json, timestamp
+from review.documents.base import Document, ProblemJson, problem_json, timestamp
 from review.domain.diffs.words import word_diff
 from review.domain.staleness import regions_of
 from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
 from review.models import FileSnapshot, ModelPartition
-from review.overview.documents import ACT, NOTHING, REVIEW, NotePairJson, NoteRowJson, NotesJson
-from review.overview.note_page import HISTORY, NotePage, read_note_page
+from review.overview.note_page import (
+    ACT,
+    HISTORY,
+    NOTHING,
+    REVIEW,
+    NotePage,
+    NotePairJson,
+    read_note_page,
+)
 from review.reviews.pair_states import FAIL, FRESH, MISSING, STATES, WARN, PairStates
 from review.settings.config import Config
 from review.vocabulary import Staleness
@@ -30,6 +37,28 @@ from review.web.core.template_tags import label
 from review.web.pages.pair_actions import write_pick
 from review.web.render.markdown import mark_findings, note_links, render_diff, render_text
 from review.web.render.tokens import Look
+
+
+class NoteRowJson(Document, kw_only=True):
+    """A note of the list; `counts` by model partition, then by state."""
+
+    note_path: str
+    title: str
+    status: str
+    type: str
+    counts: dict[str, dict[str, int]]
+
+
+class NotesJson(Document, kw_only=True):
+    """The answer of the list of notes; `next` is null on the last page."""
+
+    schema: str = "notes/1"
+    total: int
+    notes: list[NoteRowJson]
+    next: str | None
+    problems: list[ProblemJson]
+    counted_at: str | None
+
 
 NOTES_A_PAGE = 100
 _NO_STATUS = "none"

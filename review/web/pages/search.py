@@ -10,13 +10,16 @@ from review import settings
 from review.documents.base import from_row
 from review.domain.excerpts import wanted_words
 from review.knowledge_base import Corpus
-from review.overview.documents import (
+from review.overview.search import (
+    PER_KIND,
     FoundFindingJson,
     FoundNoteJson,
     FoundReviewJson,
     SearchJson,
+    SearchKind,
+    SearchResult,
+    find_jumps,
 )
-from review.overview.search import PER_KIND, SearchKind, SearchResult, find_jumps
 from review.overview.search import search as search_texts
 from review.web.core.filters import Paged, parse_filters
 from review.web.core.responses import page

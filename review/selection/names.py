@@ -1,17 +1,20 @@
-"""Resolves gate names, and selects the gates that apply to a note."""
+"""Names that a command is given: gates and bundles; notes and folders, which may be gone from disk."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from os.path import commonpath
+
+from django.db.models import Q
 
 from review.documents.base import from_row, problem_json
 from review.domain.applicability import applies
 from review.domain.paths import gate_path_of, normalise_path, path_below
 from review.domain.rule_names import RULE_NAMES
 from review.errors import InputRejected
-from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteText
-from review.knowledge_base.reader import UnreadableFile
+from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteList, NoteText, UnreadableFile
+from review.models import KbPath
 from review.selection.documents import GateJson, GatesJson
 from review.vocabulary import ProblemCode, Region
 
@@ -107,3 +110,68 @@ def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> 
     select = ["review_target_selector", gate_id, "--note", note_path]
     select += ["--mode", "requested", "--model", model_partition, "--json"]
     return f"commonplace {shlex.join(select)} | commonplace create_review_jobs --input - --grouping note"
+
+
+_ASKED_AT_MOST = 100
+
+
+def named_places(corpus: Corpus, names: Iterable[str], *, root: str) -> tuple[str, ...]:
+    """The identities of files and folders that are on disk or that the store has notes of.
+
+    :raises NoSuchNote: neither; the hint names near ones.
+    :raises BadPath: the name is no path below the root.
+    """
+    places = tuple(path_below(root, name) for name in names)
+    for place in places:
+        known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
+        if not any(map(within((place,)), known.iterator())):
+            corpus.notes([place])
+    return places
+
+
+def below(places: Sequence[str], *, field: str) -> Q:
+    """Preselect paths at or below the places; `is_below` must filter the rows.
+
+    SQLite ignores case here, and many places are replaced by their common folder, because databases
+    limit the size of a condition.
+    """
+    if len(places) > _ASKED_AT_MOST:
+        return Q(**{f"{field}__startswith": commonpath(places)})
+    condition = Q()
+    for place in places:
+        condition |= Q(**{field: place}) | Q(**{f"{field}__startswith": f"{place}/"})
+    return condition
+
+
+def is_below(path: str, places: Iterable[str]) -> bool:
+    """True if the path is one of the places or below one, or there are no places."""
+    return within(places)(path)
+
+
+def within(places: Iterable[str]) -> Callable[[str], bool]:
+    """`is_below` of these places, for many paths; there may be thousands of both."""
+    known = frozenset(places)
+
+    def holds(path: str) -> bool:
+        while path and path not in known:
+            path = path.rpartition("/")[0]
+        return bool(path) or not known
+
+    return holds
+
+
+def digests_of(corpus: Corpus, listed: NoteList, paths: Iterable[str]) -> dict[str, str]:
+    """Digests of the notes listed, and of those at `paths` that lie elsewhere or cannot be read.
+
+    A file that is there and cannot be read has an empty digest; one that is gone has none.
+    """
+    digests = {note.path: note.sha256 for note in listed.notes}
+    for path in paths:
+        if path in digests:
+            continue
+        try:
+            digests[path] = corpus.read_note(path).sha256
+        except UnreadableFile as refused:
+            if refused.problem.code is not ProblemCode.VANISHED:
+                digests[path] = ""
+    return digests
