@@ -21,7 +21,6 @@ _Key = tuple[int, int, int]
 
 
 def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
-    """Make the acceptance of the texts that a pair's review judged."""
     return Acceptance(
         note_id=pair.note_id,
         gate_id=pair.gate_id,

@@ -32,8 +32,6 @@ from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, Not
 
 
 class KeyJson(Document):
-    """A note and a gate."""
-
     note_path: str
     gate_path: str
     gate_id: str

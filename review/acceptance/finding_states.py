@@ -59,7 +59,6 @@ def refresh_finding_states(
 
 
 def rebuild_finding_states(*, tables: Tables = _today) -> None:
-    """Recompute every row."""
     tables("FindingState").all().delete()
     current = tables("CurrentAcceptance").filter(decision__in=QUEUED_DECISIONS)
     notes = current.order_by("note_id").values_list("note_id", flat=True).distinct()
@@ -82,7 +81,6 @@ def notes_off_the_queue() -> Iterator[list[int]]:
 
 
 def _differing(notes: Collection[int]) -> list[int]:
-    """Return which of these notes have rows that differ from what they derive from."""
     fields = [field.attname for field in FindingState._meta.concrete_fields if field.name != "id"]
     values = attrgetter(*fields)
     stored = Counter(map(values, FindingState.objects.filter(note_id__in=notes)))

@@ -136,8 +136,8 @@ _TableKey = tuple[str, str, str, str, str]
 
 def read_calibration(
     corpus: Corpus,
-    *,
     gates: Sequence[str] = (),
+    *,
     partitions: Collection[str] = (),
     with_agreement: bool = False,
     passes: int = 0,

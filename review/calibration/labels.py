@@ -56,7 +56,6 @@ _CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_
 
 
 def is_person(actor: str) -> bool:
-    """Return True for a person, and False for an agent or an unnamed actor."""
     return actor.startswith(PEOPLE)
 
 

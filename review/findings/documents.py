@@ -51,8 +51,6 @@ class QueueEntryJson(Document, kw_only=True):
 
 
 class DispositionJson(Document, kw_only=True):
-    """A person's decision about the finding."""
-
     disposition: str
     actor: str
     reason: str
@@ -60,8 +58,6 @@ class DispositionJson(Document, kw_only=True):
 
 
 class OccurrenceJson(Document, kw_only=True):
-    """A review that reported the finding."""
-
     review_pair_id: int
     model_partition: str
     decision: str

@@ -157,7 +157,6 @@ class FoundFinding:
     ordinal: int
 
     def name(self, *, gates_folder: str) -> str:
-        """Return the finding in one line."""
         words = " ".join(self.text.split())
         text = words if len(words) <= _TEXT_SHOWN else f"{words[:_TEXT_SHOWN].rstrip()}…"
         gate_id = gate_label(self.gate_path, gates_folder)

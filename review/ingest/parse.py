@@ -26,8 +26,6 @@ MAX_FINDINGS = 1_000
 
 @dataclass(frozen=True)
 class ReadReview:
-    """A review's text, and the values read from it."""
-
     text: str
     decision: ParsedDecision
     findings: tuple[ParsedFinding, ...] = ()

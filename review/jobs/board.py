@@ -64,10 +64,7 @@ PairText = tuple[str, str, str, str]
 
 
 def require_job(job_id: int) -> ReviewJob:
-    """Return the job, as `with_names` loads it.
-
-    :raises UnknownJob: there is none.
-    """
+    """Return the job as `with_names` loads it, or raise `UnknownJob`."""
     job = ReviewJob.objects.with_names().filter(pk=job_id).first()
     if job is None:
         raise unknown_job(job_id)
@@ -75,10 +72,8 @@ def require_job(job_id: int) -> ReviewJob:
 
 
 def unknown_job(job_id: int) -> UnknownJob:
-    return UnknownJob(
-        f"no review job {job_id} in this store",
-        hint="list them with: commonplace review_job_list --json",
-    )
+    hint = "list them with: commonplace review_job_list --json"
+    return UnknownJob(f"no review job {job_id} in this store", hint=hint)
 
 
 def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
@@ -106,13 +101,9 @@ def find_jobs(
     job_ids: Collection[int] | None = None,
 ) -> ReviewJobQuerySet:
     """Return the jobs that match, oldest first; an empty filter keeps all, as None does for ids."""
-    filters = {
-        "status": statuses,
-        "model_partition__name": partitions,
-        "failure_code": failure_codes,
-        "lens": lenses,
-    }
-    conditions: dict[str, Any] = {f"{name}__in": words for name, words in filters.items() if words}
+    names = ("status", "model_partition__name", "failure_code", "lens")
+    filters = zip(names, (statuses, partitions, failure_codes, lenses), strict=True)
+    conditions: dict[str, Any] = {f"{name}__in": words for name, words in filters if words}
     if job_ids is not None:
         conditions["pk__in"] = job_ids
     return ReviewJob.objects.filter(**conditions).order_by("pk")
@@ -131,13 +122,7 @@ def count_jobs() -> dict[str, dict[str, int]]:
 
 
 def show_event(event: JobEvent) -> JobEventJson:
-    return from_row(
-        JobEventJson,
-        event,
-        review_job_event_id=event.pk,
-        review_job_id=event.job_id,
-        from_status=event.from_status or None,
-    )
+    return from_row(JobEventJson, event, review_job_event_id=event.pk, review_job_id=event.job_id)
 
 
 def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Counter[PairText]:
@@ -154,8 +139,8 @@ def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Coun
         note__path__in={pair[0] for pair in pairs},
         gate__path__in={pair[1] for pair in pairs},
     )
-    snapshots = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
-    return Counter(rows.values_list("note__path", "gate__path", *snapshots))
+    texts = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
+    return Counter(rows.values_list("note__path", "gate__path", *texts))
 
 
 def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
@@ -166,9 +151,6 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         model_partition=job.model_partition.name,
         manifest_path=manifest_path(job.prompt_path),
         pairs=pairs,
-        claimed_by=job.claimed_by or None,
-        failure_code=job.failure_code or None,
-        failure_reason=job.failure_reason or None,
         replaces=job.replaces_id,
         replaced_by=job.replacement_id,
     )
@@ -179,7 +161,7 @@ def show_ingested(
     pairs: Sequence[ReviewPair],
     *,
     findings: Iterable[Finding] | None = None,
-    problems: Sequence[str],
+    problems: list[str],
     gates_folder: str,
 ) -> IngestedJobJson:
     """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
@@ -191,45 +173,29 @@ def show_ingested(
     found: defaultdict[int, list[FindingJson]] = defaultdict(list)
     for row in findings:
         found[row.pair_id].append(from_row(FindingJson, row, line=row.note_line))
-    return IngestedJobJson(
-        review_job_id=job.pk,
-        status=job.status,
-        failure_code=job.failure_code or None,
-        failure_reason=job.failure_reason or None,
-        pairs=[_ingested_pair(pair, found[pair.pk], gates_folder) for pair in pairs],
-        self_reported_model=job.self_reported_model or None,
-        problems=list(problems),
-    )
-
-
-def _ingested_pair(
-    pair: ReviewPair, findings: list[FindingJson], gates_folder: str
-) -> IngestedPairJson:
-    return IngestedPairJson(
-        review_pair_id=pair.pk,
-        ordinal=pair.ordinal,
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
-        gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
-        pair_status=pair.status,
-        decision=pair.decision or None,
-        decision_source=pair.decision_source or None,
-        result_path=pair.result_path or None,
-        problem=pair.problem or None,
-        accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
-        not_accepted_because=pair.not_accepted or None,
-        findings=findings,
-    )
+    shown = [
+        from_row(
+            IngestedPairJson,
+            pair,
+            review_pair_id=pair.pk,
+            note_path=pair.note.path,
+            gate_path=pair.gate.path,
+            gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
+            pair_status=pair.status,
+            accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
+            not_accepted_because=pair.not_accepted or None,
+            findings=found[pair.pk],
+        )
+        for pair in pairs
+    ]
+    return from_row(IngestedJobJson, job, review_job_id=job.pk, pairs=shown, problems=problems)
 
 
 JobFile = Literal["prompt", "output", "manifest"]
 
 
 def read_job(job_id: int, *, config: Config, processes: Processes, now: datetime) -> JobDetailsJson:
-    """Return the job, its moves, its files, and what may be done about it.
-
-    :raises UnknownJob: there is none.
-    """
+    """Return the job, its moves, its files, and what may be done about it."""
     job = require_job(job_id)
     (shown,) = show_jobs([job_id], gates_folder=config.gates_folder)
     state = output_states([job], config=config)[job.pk].state
@@ -240,27 +206,20 @@ def read_job(job_id: int, *, config: Config, processes: Processes, now: datetime
         recovery["ready"] = "its output holds a review for every pair"
     if unanswered_jobs().filter(pk=job.pk).exists():
         recovery["missing"] = "a pair has no review, here or in a later job"
-    files = {name: _file(path, config) for name, path in _paths(job).items()}
-    return JobDetailsJson(
+    return from_row(
+        JobDetailsJson,
+        job,
         job=shown,
         events=[show_event(event) for event in job.events.order_by("pk")],
-        prompt=files["prompt"],
-        output=files["output"],
-        manifest=files["manifest"],
         output_state=state,
         recovery=recovery,
-        self_reported_model=job.self_reported_model or None,
-        telemetry=job.telemetry,
         commands=list(_commands(shown, recovery)),
+        **{name: _file(path, config) for name, path in _paths(job).items()},
     )
 
 
 def read_job_file(job_id: int, which: JobFile, *, config: Config) -> bytes | None:
-    """Return the bytes of one of the job's files; None when it is not there.
-
-    :raises UnknownJob: there is no such job.
-    :raises OutputNotReadable: it is no ordinary file of the job's folder.
-    """
+    """Return the bytes of one of the job's files; None when it is not there."""
     return ArtifactStore(config).read_output(_paths(require_job(job_id))[which])
 
 
@@ -277,9 +236,9 @@ def _file(path: str, config: Config) -> JobFileJson:
         data = ArtifactStore(config).read_output(path)
     except OutputNotReadable:
         return JobFileJson(path, "unreadable", None)
-    return (
-        JobFileJson(path, "none", None) if data is None else JobFileJson(path, "there", len(data))
-    )
+    if data is None:
+        return JobFileJson(path, "none", None)
+    return JobFileJson(path, "there", len(data))
 
 
 def _commands(job: JobJson, recovery: dict[str, str]) -> Iterator[JobCommandJson]:

@@ -249,7 +249,6 @@ class _Taking:
     is_full: bool = False
 
     def create(self, targets: Sequence[Target]) -> None:
-        """Make jobs of the targets, and take them."""
         request, claim = self.request, self.request.claim
         to_create = CreateRequest(
             model_partition=claim.model_partition or "",

@@ -346,7 +346,6 @@ class _Creation:
                 yield _named(replace(group, items=tuple(part)))
 
     def create(self, groups: Iterable[Group[DraftPair]]) -> list[int]:
-        """Store the jobs; return their ids."""
         job_ids: list[int] = []
         for some in batched(groups, JOBS_PER_TRANSACTION):
             try:
@@ -378,7 +377,6 @@ class _Creation:
 
 
 def _named(group: Group[DraftPair]) -> Group[DraftPair]:
-    """Name a group by the lenses of its gates."""
     lenses = dict.fromkeys(sorted(pair.gate.lens for pair in group.items))
     return replace(group, lens="+".join(lenses)[:MAX_LENS_LENGTH])
 

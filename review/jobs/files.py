@@ -53,7 +53,6 @@ class JobFiles:
     store_id: str
 
     def documents(self) -> Iterator[tuple[str, str]]:
-        """Yield path and text of every file, the manifest last."""
         for pair in self.pairs:
             if pair.result_path and pair.pk in self.texts:
                 record = _result(self.job, pair, self.config)
@@ -141,14 +140,7 @@ def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
 
 
 def _manifest_pair(pair: ReviewPair, config: Config) -> ManifestPair:
-    return from_row(
-        ManifestPair,
-        pair,
-        pair_status=pair.status,
-        decision=pair.decision or None,
-        result_path=pair.result_path or None,
-        **_names(pair, config),
-    )
+    return from_row(ManifestPair, pair, pair_status=pair.status, **_names(pair, config))
 
 
 def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
@@ -157,7 +149,6 @@ def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
         pair,
         review_job_id=job.pk,
         model_partition=job.model_partition.name,
-        decision_source=pair.decision_source or None,
         runner=job.runner,
         runner_model=job.runner_model,
         runner_effort=job.runner_effort,

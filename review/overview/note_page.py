@@ -98,7 +98,6 @@ class NotePairJson(Document, kw_only=True):
 
     @property
     def is_trivial(self) -> bool:
-        """True if the only reason for staleness is a change that the gate calls trivial."""
         return self.can_ack and self.change is not None and self.change.trivial
 
     @property
@@ -127,8 +126,6 @@ class NoteEventJson(Document, kw_only=True):
 
 
 class NoteFindingJson(Document, kw_only=True):
-    """An open finding, with the review that reported it."""
-
     gate_id: str
     model_partition: str
     review_pair_id: int
@@ -156,7 +153,7 @@ class NoteJson(Document, kw_only=True):
 
 
 HISTORY = 30
-_GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}
+_GRAVITY = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
 Key = tuple[str, str]  # gate path and model partition
 
@@ -177,19 +174,13 @@ class NotePage:
 
 
 def read_note_page(
-    corpus: Corpus,
-    path: str,
-    *,
-    partitions: Sequence[str] = (),
-    before: int | None = None,
-    config: Config,
+    corpus: Corpus, path: str, partitions: Sequence[str], before: int | None, *, config: Config
 ) -> NotePage:
     """The page of a note that is there, or that the store has reviews of.
 
     :param partitions: the ones to show; none shows those that the note has something in.
     :param before: acceptances of the history below this key; None starts with the newest.
     :raises NoSuchNote: neither; the hint names near ones.
-    :raises BadPath: the path is none below the root.
     """
     path = normalise_path(path)
     note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
@@ -202,6 +193,7 @@ def read_note_page(
     reader = _PairReader(corpus, path, sha256, gates, accepted)
     pairs = reader.read(note_id, partitions, obligations)
     shown = {row.gate_path for row in pairs}
+    unjudged = (gate for gate in gates if not (gate.path in shown or obligations.is_owed(gate)))
     document = NoteJson(
         note_path=path,
         sha256=sha256,
@@ -210,11 +202,7 @@ def read_note_page(
         type=facts.kind.type_path if facts else "",
         traits=sorted(facts.kind.traits) if facts else [],
         pairs=pairs,
-        unjudged_gates=[
-            gate.gate_id
-            for gate in gates
-            if gate.path not in shown and not obligations.is_owed(gate)
-        ],
+        unjudged_gates=[gate.gate_id for gate in unjudged],
         findings=_findings(corpus, path, sha256, accepted),
         history=_history(note_id, before, config),
         problems=[problem_json(problem) for problem in problems],
@@ -241,19 +229,16 @@ def _require_note(
     if note_id and not (is_gate and not Acceptance.objects.filter(note=note_id).exists()):
         return
     if not config.is_among_notes(path):
-        raise NoSuchNote(
-            f"{path!r} is no note: notes are below {', '.join(config.note_roots)}",
-            hint="kb/review.toml names the folders of notes",
-        )
+        message = f"{path!r} is no note: notes are below {', '.join(config.note_roots)}"
+        raise NoSuchNote(message, hint="kb/review.toml names the folders of notes")
     if text is None:
         corpus.notes([path])  # refuses it, with the names that look like it
 
 
 def _accepted(note_id: int | None) -> list[CurrentAcceptance]:
     """Current acceptances of a note with all that a page shows of them, the latest first."""
-    rows = CurrentAcceptance.objects.filter(
-        model_partition__in=ModelPartition.objects.all(), note_id=note_id
-    )
+    partitions = ModelPartition.objects.all()
+    rows = CurrentAcceptance.objects.filter(model_partition__in=partitions, note_id=note_id)
     evidence = "event__review_pair"
     snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
     related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
@@ -308,15 +293,11 @@ class _PairReader:
         gate_path, partition = key
         accepted, gate = self._known.get(key), self._gates.get(gate_path)
         event, note_text = accepted and accepted.event, accepted and accepted.note_snapshot
-        reasons = staleness_reasons(
-            current=Digests(note=self._sha256, gate=gate and gate.sha256),
-            accepted=Digests(
-                note=accepted.note_snapshot.content_sha256,
-                gate=accepted.gate_snapshot.content_sha256,
-            )
-            if accepted
-            else None,
-        )
+        current, pinned = Digests(note=self._sha256, gate=gate and gate.sha256), None
+        if accepted:
+            texts = (accepted.note_snapshot, accepted.gate_snapshot)
+            pinned = Digests(*(text.content_sha256 for text in texts))
+        reasons = staleness_reasons(current=current, accepted=pinned)
         state = reasons[0].value if reasons else FRESH
         if gate is None:
             state = GATE_GONE
@@ -333,7 +314,6 @@ class _PairReader:
             model_partition=partition,
             state=state,
             reasons=[reason.value for reason in reasons],
-            reason=event.reason or None if event else None,
             gate_sha256=gate and gate.sha256,
             review_pair_id=pair_id,
             undecided_pair_id=undecided if undecided > (pair_id or 0) else None,
@@ -384,21 +364,18 @@ def _findings(
         if finding.status == DispositionState.OPEN
     ]
     latest = {item.finding.fingerprint: item for item in reversed(items)}
-    return sorted(
-        latest.values(),
-        key=lambda item: (
-            _GRAVEST_FIRST[item.finding.severity],
-            item.finding.line_now or 0,
-            item.finding.fingerprint,
-        ),
-    )
+    return sorted(latest.values(), key=_gravest_first)
+
+
+def _gravest_first(item: NoteFindingJson) -> tuple[int, int, str]:
+    found = item.finding
+    return _GRAVITY.index(found.severity), found.line_now or 0, found.fingerprint
 
 
 def _history(note_id: int | None, before: int | None, config: Config) -> list[NoteEventJson]:
     """The newest acceptances, one more than a page shows."""
-    rows = Acceptance.objects.filter(note_id=note_id).select_related(
-        "gate", "model_partition", "note_snapshot"
-    )
+    related = ("gate", "model_partition", "note_snapshot")
+    rows = Acceptance.objects.filter(note_id=note_id).select_related(*related)
     if before is not None:
         rows = rows.filter(pk__lt=before)
     return [

@@ -149,7 +149,6 @@ class WordIndex:
         return self._number("PRAGMA user_version")
 
     def digests(self, kind: str) -> dict[str, str]:
-        """Return the digest of each indexed text of a kind, by name."""
         return dict(self._connection.execute(f"SELECT name, digest FROM {kind}_words"))  # noqa: S608
 
     def add(self, entries: Iterable[Entry], *, last_event: int | None = None) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from django.db.models import Count, Q
 
-from review.documents.base import timestamp
+from review.documents.base import from_row
 from review.domain.disposition import own_finding_text
 from review.domain.paths import lens_of
 from review.domain.printing import safe_cell
@@ -132,18 +132,15 @@ def read_entries(
 def make_entry(
     queue: Queue, lines: Sequence[QueueLine], quotes: QuoteFinder, rationale: str | None = None
 ) -> QueueEntryJson:
-    """Make the entry of lines of one review."""
     first = lines[0]
     gate_id = queue.gate_id(first.gate_path)
-    return QueueEntryJson(
-        note_path=first.note_path,
-        gate_path=first.gate_path,
+    return from_row(
+        QueueEntryJson,
+        first,
         gate_id=gate_id,
         lens=lens_of(gate_id),
         model_partition=queue.partitions[first.partition_id],
-        decision=first.decision,
         review_pair_id=first.pair_id,
-        accepted_at=timestamp(first.accepted_at),
         note_changed_since=first.since != NoteNow.SAME,
         later_pass_in=queue.passed_in(first),
         findings=[_finding(line, quotes) for line in lines],
@@ -192,12 +189,11 @@ def _finding(line: QueueLine, quotes: QuoteFinder) -> QueueFindingJson:
     now = QuoteNow(line.line if line.since == NoteNow.SAME else None, is_gone=False)
     if line.since == NoteNow.CHANGED:
         now = quotes.follow(line.note_path, quote, pair_id=line.pair_id, line=line.line)
-    return QueueFindingJson(
-        fingerprint=line.fingerprint,
-        severity=line.severity,
+    return from_row(
+        QueueFindingJson,
+        line,
         text=own_finding_text(line.decision) if line.text is None else line.text,
         quote=quote,
-        line=line.line,
         line_now=now.line,
         status=line.state,
         regressed=line.seen == Seen.REGRESSED,

@@ -111,7 +111,6 @@ class QueueLine(NamedTuple):
 
     @property
     def row_id(self) -> str:
-        """The id of the line's element on a page."""
         return f"finding-{self.finding_id}" if self.finding_id else f"review-{self.pair_id}"
 
 
@@ -203,7 +202,6 @@ class Queue:
         return map(QueueLine._make, ordered.values_list(*_COLUMNS)[:limit].iterator(2000))
 
     def after(self, cursor: QueueCursor | None, limit: int) -> list[QueueLine]:
-        """Return the next matching lines after a cursor."""
         return list(self.lines(cursor and self._beyond(cursor, "gt"), limit=limit))
 
     def next(self, cursor: QueueCursor) -> QueueLine | None:
@@ -232,7 +230,6 @@ class Queue:
         return cursors[first - 1] if first else None
 
     def of(self, fingerprints: Iterable[str]) -> list[QueueLine]:
-        """Return the matching lines of these findings."""
         return list(self.lines(self.rows().filter(fingerprint__in=list(fingerprints))))
 
     def fingerprints(self) -> list[str]:

@@ -20,7 +20,6 @@ class RenameJson(Document, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The rename as a line for people."""
         edited = "" if self.similarity == 1 else f" and edited ({self.similarity:.0%} alike)"
         return f"probably renamed{edited}: {self.command}"
 
@@ -40,8 +39,6 @@ class ChangeJson(Document, kw_only=True):
 
 
 class TargetJson(Document, kw_only=True):
-    """One stale (or requested) pair."""
-
     note_path: str
     gate_path: str
     gate_id: str

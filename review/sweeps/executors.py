@@ -155,7 +155,6 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
 
 
 def _rule_of(pair: ReviewPair, gate_id: str) -> str:
-    """The rule that the gate's text as it was taken names."""
     return read_gate(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
 
 

@@ -270,7 +270,6 @@ class Feeder:
         return [job_id for job_id, is_ours in self._ready.items() if is_ours]
 
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Make new jobs for these pairs: note paths with gate ids."""
         found = [self._targets[key] for key in keys if key in self._targets]
         self._groups.extend(_pack(found, self._request))
 
@@ -336,5 +335,4 @@ def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
 
 
 def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
-    """The targets as they will share jobs."""
     return group_targets(targets, grouping=request.grouping, batch_size=request.notes_in_job)

@@ -187,7 +187,6 @@ JobUpdate = SweepEvent | JobSent | JobOutcome
 
 
 def started(job: ReviewJob) -> SweepEvent:
-    """A job was claimed and is about to run."""
     fields = {"review_job_id": job.pk, "lens": job.lens, "pair_count": job.pair_count}
     return SweepEvent("job-started", fields)
 
@@ -269,7 +268,6 @@ class Tally:
             self.skipped_pairs.append(item)
 
     def add_problems(self, problems: Iterable[ProblemJson]) -> None:
-        """Keep problems of files, each once."""
         self._problems |= {(item.path, item.code, item.message): item for item in problems}
 
     @property

@@ -172,7 +172,6 @@ def _portion(found: Sequence[bool], *, cases: int) -> PortionJson:
 
 
 def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decision:
-    """Judge a text by the rule of a gate."""
     given = rule_input(text, note_path=note_path, linker=corpus.linker)
     return judge(gate.rule, given).decision
 

@@ -34,8 +34,6 @@ QUICK = 0.06
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """A cached value, and when it was computed."""
-
     value: T
     at: datetime
 
@@ -48,15 +46,9 @@ def _revision() -> object:
 
 
 def cached(
-    key: str,
-    find: Callable[[Corpus, Config], T],
-    *,
-    revision_of: Callable[[], object] = _revision,
+    key: str, find: Callable[[Corpus, Config], T], revision_of: Callable[[], object] = _revision
 ) -> Answer[T]:
-    """The kept answer to a question about the configured store and files, or a new one.
-
-    :param revision_of: gives what changes with the answer.
-    """
+    """The kept answer to a question about the configured store and files, or a new one."""
     config = settings.current()
     name = f"{config.root} {config.database} {key}"
     place = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
@@ -86,8 +78,7 @@ def needs_a_look() -> Answer[LooksJson]:
 def calibration() -> CalibrationJson:
     """The track record of every gate, without what needs every review."""
     return cached(
-        "calibration",
-        lambda corpus, config: read_calibration(corpus, config=config),
+        "calibration", lambda corpus, config: read_calibration(corpus, config=config)
     ).value
 
 
@@ -96,7 +87,7 @@ def trends() -> tuple[Trends, list[GroupRecordJson]]:
     return cached(
         "trends",
         lambda _corpus, _config: (read_trends(now=timezone.now()), calibration().lenses),
-        revision_of=bool,
+        bool,
     ).value
 
 

@@ -45,22 +45,16 @@ def gates(request: HttpRequest) -> HttpResponse:
 
 
 def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
-    answer = pair_states()
+    answer, muted = pair_states(), settings.current().muted
     covers = gate_covers(answer.value)
     records = defaultdict(list)
     for record in calibration().gates:
         if record.is_now:
             records[record.gate_id].append(record)
-    muted = settings.current().muted
     return {
         "filters": filters,
         "rows": [
-            {
-                "gate": gate,
-                "covers": covers.get(gate.gate_path, ()),
-                "records": records[gate.gate_id],
-                "muted": muted.get(gate.gate_id),
-            }
+            (gate, covers.get(gate.gate_path), records[gate.gate_id], muted.get(gate.gate_id))
             for gate in document.gates
         ],
         "problems": document.problems,
@@ -83,10 +77,8 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
             corpus, answer.value, gate_id, open_findings=queue.total, config=config
         )
         if found:
-            with_agreement = "agreement" in filters.values
-            track = read_calibration(
-                corpus, gates=[gate_id], with_agreement=with_agreement, config=config
-            )
+            agreement = "agreement" in filters.values
+            track = read_calibration(corpus, [gate_id], with_agreement=agreement, config=config)
             document.records, document.agreement = track.gates, track.agreement
     return page(
         request,

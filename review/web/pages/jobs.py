@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from functools import partial
+from typing import Any, cast, get_args
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -71,34 +71,13 @@ _KNOWN = {
     "partition": None,
     "lens": None,
 }
-_FILES: tuple[JobFile, ...] = get_args(JobFile)
-
-
-@dataclass(frozen=True)
-class ShownJob:
-    """A job of the list, and why it needs attention: words of `NEEDS`."""
-
-    job: JobJson
-    needs: list[str]
-
-    @property
-    def about(self) -> str:
-        """The note of a job for one note, the gate of a job for one gate."""
-        first = self.job.pairs[0]
-        return first.note_path if self.job.grouping == Grouping.NOTE else first.gate_id
-
-    @property
-    def decisions(self) -> list[tuple[str, int]]:
-        counts = Counter(pair.decision for pair in self.job.pairs)
-        return [(word, counts[word]) for word in Decision.values if counts[word]]
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
-    needing = _needing() if filters.all("needs") else {}
+    place, needs = filters.place(int), filters.all("needs")
+    needing = _needing() if needs else {}
     size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
-    place = filters.place(int)
-    needs = filters.all("needs")
     found = find_jobs(
         statuses=filters.all("status"),
         partitions=filters.all("partition"),
@@ -120,14 +99,11 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 def _list_document(paged: Paged[int]) -> JobListJson:
     """The jobs of the page as the command gives them: the oldest first."""
-    ids = reversed(paged.items)
-    document = JobListJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
-    document.next = paged.next_document or UNSET
-    return document
+    jobs = show_jobs(reversed(paged.items), gates_folder=settings.current().gates_folder)
+    return JobListJson(jobs=jobs, next=paged.next_document or UNSET)
 
 
 def _needing() -> dict[str, list[int]]:
-    """The jobs that need attention, by words of `NEEDS`."""
     found = recoverable()
     lists = zip(NEEDS, (found.abandoned, found.ready, found.failed), strict=True)
     return {need: [entry.review_job_id for entry in entries] for need, entries in lists}
@@ -136,15 +112,14 @@ def _needing() -> dict[str, list[int]]:
 def _list_context(
     filters: Filters, paged: Paged[int], needing: Mapping[str, list[int]]
 ) -> dict[str, Any]:
-    shown = show_jobs(paged.items, gates_folder=settings.current().gates_folder)
     counts = count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
     return {
         "filters": filters,
         "paged": paged,
         "rows": [
-            ShownJob(job, [need for need, ids in needing.items() if job.review_job_id in ids])
-            for job in shown
+            (job, [need for need, ids in needing.items() if job.review_job_id in ids], _tally(job))
+            for job in show_jobs(paged.items, gates_folder=settings.current().gates_folder)
         ],
         "facets": [
             filters.facet("status", "Status", counts["status"]),
@@ -155,12 +130,16 @@ def _list_context(
     }
 
 
+def _tally(job: JobJson) -> list[tuple[str, int]]:
+    counts = Counter(pair.decision for pair in job.pairs)
+    return [(word, counts[word]) for word in Decision.values if counts[word]]
+
+
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
     parse_filters(request, {})
     details = read_job(job_id, config=settings.current(), processes=Processes(), now=timezone.now())
-    return page(
-        request, "review/job.html", lambda: _job_context(request, details), document=details
-    )
+    context = partial(_job_context, request, details)
+    return page(request, "review/job.html", context, document=details)
 
 
 @require_POST
@@ -218,7 +197,6 @@ def _took(job: JobJson) -> str:
 
 
 def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
-    """A file of a job: its beginning, and whether that is all."""
     data = b""
     if facts.state == "there":
         data = read_job_file(job_id, name, config=settings.current()) or b""
@@ -233,12 +211,12 @@ def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
 
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
     """A file of a job, byte for byte, as text that no browser takes for anything else."""
-    for known in _FILES:
-        if known == name:
-            data = read_job_file(job_id, known, config=settings.current())
-            if data is not None:
-                return HttpResponse(data, content_type="text/plain; charset=utf-8")
-    raise Http404
+    data = None
+    if name in get_args(JobFile):
+        data = read_job_file(job_id, cast(JobFile, name), config=settings.current())
+    if data is None:
+        raise Http404
+    return HttpResponse(data, content_type="text/plain; charset=utf-8")
 
 
 MAX_AT_ONCE = 200
@@ -343,19 +321,13 @@ def _job_ids(words: Sequence[str]) -> list[int]:
 
 def _plans(
     outcomes: Sequence[RecoveredJson], jobs: Sequence[JobJson], action: RecoveryAction
-) -> list[dict[str, Any]]:
+) -> list[tuple[JobJson, RecoveredJson, str | None]]:
     by_id = {job.review_job_id: job for job in jobs}
     losing = [] if action is RecoveryAction.INGEST else list(by_id)
     found = output_states(ReviewJob.objects.filter(pk__in=losing), config=settings.current())
     lost = {key: output.state for key, output in found.items() if output.state in _LOST}
-    return [
-        {
-            "job": by_id[outcome.review_job_id],
-            "outcome": outcome,
-            "lost_output": lost.get(outcome.review_job_id),
-        }
-        for outcome in outcomes
-    ]
+    ids = [(outcome.review_job_id, outcome) for outcome in outcomes]
+    return [(by_id[key], outcome, lost.get(key)) for key, outcome in ids]
 
 
 def _outcome(item: RecoveredJson) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
-from itertools import chain, groupby
-from os.path import commonpath
+from itertools import accumulate, chain, groupby
+from posixpath import basename, commonpath
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
@@ -43,7 +42,7 @@ from review.web.core.template_tags import label
 from review.web.pages.pair_actions import NoSuchPick, request_picks
 
 
-class FolderJson(Document, kw_only=True):
+class FolderJson(Document):
     """Pairs below a folder, counted by state over all columns; models disagree about `disputed` ones."""
 
     path: str
@@ -52,7 +51,7 @@ class FolderJson(Document, kw_only=True):
     disputed: int
 
 
-class MatrixRowJson(Document, kw_only=True):
+class MatrixRowJson(Document):
     """A note; `states` has one word a column, null where no review is required."""
 
     note_path: str
@@ -97,13 +96,13 @@ LEGEND = [
 ]
 
 
-class Mode(StrEnum):
+class Mode(TextChoices):
     """The notes to show: all, or those with a cell of some kind."""
 
-    ALL = "all"
-    NOT_FRESH = "not-fresh"
-    FAILING = "failing"
-    DISAGREE = "disagree"
+    ALL = "all", "all"
+    NOT_FRESH = "not-fresh", "stale"
+    FAILING = "failing", "warn and fail"
+    DISAGREE = "disagree", _DISAGREE
 
 
 class Matrix:
@@ -118,9 +117,8 @@ class Matrix:
         self.partition = filters.one("model", BEST)
         self.mode = Mode(filters.one("mode", Mode.ALL))
         self.folder = filters.one("folder").strip("/")
-        self._places = [
-            at for at, gate in enumerate(states.gates) if filters.accepts(lens=gate.lens)
-        ]
+        gates = enumerate(states.gates)
+        self._places = [at for at, gate in gates if filters.accepts(lens=gate.lens)]
         self.columns = [states.gates[at] for at in self._places]
         self.lenses = dict(Counter(gate.lens for gate in states.gates))
         start = f"{self.folder}/".lstrip("/")
@@ -238,10 +236,8 @@ class Matrix:
             elif review and (state != FRESH or at in disputed):
                 yield f"<td class={letter}><a href=/reviews/{review}/>{told}</a>"
             elif can_pick and state in STALE:
-                yield (
-                    f"<td class={letter}><input type=checkbox name=c"
-                    f' value={number}.{at} aria-label="{words}">'
-                )
+                box = f'<input type=checkbox name=c value={number}.{at} aria-label="{words}">'
+                yield f"<td class={letter}>{box}"
             else:
                 yield f"<td class={letter}>{told}"
 
@@ -254,13 +250,12 @@ class Matrix:
 def _worst(count: Mapping[str, int]) -> str:
     stale = sum(count[state] for state in STALE)
     only_missing = stale == sum(count.values())
-    for number, letter, word in (
-        (count[FAIL], "f", FAIL),
-        (count[WARN], "w", WARN),
-        (stale, "m" if only_missing else "s", "stale"),
-    ):
-        if number:
-            return _cell(letter, word, number)
+    if number := count[FAIL]:
+        return _cell("f", FAIL, number)
+    if number := count[WARN]:
+        return _cell("w", WARN, number)
+    if stale:
+        return _cell("m" if only_missing else "s", "stale", stale)
     return "<td class=p><i>fresh</i>" if count else "<td></td>"
 
 
@@ -273,16 +268,10 @@ def _cell(letter: str, word: str, number: int) -> str:
 
 _KNOWN = {
     "model": None,
-    "mode": [mode.value for mode in Mode],
+    "mode": Mode.values,
     "folder": None,
     "lens": None,
     "fold": [UNFOLDED],
-}
-_MODES = {
-    "all": "all",
-    "not-fresh": "stale",
-    "failing": "warn and fail",
-    "disagree": "models disagree",
 }
 
 
@@ -290,7 +279,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     answer = pair_states()
     shown = Matrix(answer.value, filters)
-    paged = filters.page(shown.rows, following=(shown.following,) if shown.following else None)
+    paged = filters.page(following=(shown.following,) if shown.following else None)
     return page(
         request,
         "review/matrix.html",
@@ -303,7 +292,7 @@ def _context(
     request: HttpRequest, filters: Filters, shown: Matrix, answer: Answer[PairStates]
 ) -> dict[str, Any]:
     can_pick = request.user.has_perm(CHANGE_JOBS) and bool(shown.rows)
-    parts = shown.folder.split("/") if shown.folder else []
+    steps = accumulate(shown.folder.split("/"), "{}/{}".format) if shown.folder else ()
     known = {*answer.value.partitions, *settings.current().partitions, shown.partition}
     return {
         "filters": filters,
@@ -312,31 +301,20 @@ def _context(
         "partitions": sorted(known - {BEST}),
         "counts": shown.count(shown.below),
         "folders": [
-            {
-                "name": shown.name(path),
-                "notes": len(notes),
-                "path": path,
-                "cells": SafeString("".join(shown.folder_cells(notes))),
-            }
+            (path, shown.name(path), len(notes), SafeString("".join(shown.folder_cells(notes))))
             for path, notes in shown.folders.items()
         ],
         "rows": [
-            {
-                "path": note.path,
-                "name": shown.name(note.path),
-                "cells": SafeString("".join(shown.row_cells(note, number, can_pick=can_pick))),
-            }
+            (note.path, shown.name(note.path), SafeString("".join(cells)))
             for number, note in enumerate(shown.rows)
+            for cells in [shown.row_cells(note, number, can_pick=can_pick)]
         ],
         "can_pick": can_pick,
         "counted_at": answer.at,
         "legend": LEGEND,
-        "modes": _MODES,
+        "modes": Mode.choices,
         # Each folder on the way to this one, with its name.
-        "crumbs": [
-            ("", "all notes"),
-            *(("/".join(parts[: n + 1]), part) for n, part in enumerate(parts)),
-        ],
+        "crumbs": [("", "all notes"), *((step, basename(step)) for step in steps)],
     }
 
 
@@ -348,15 +326,10 @@ def _document(shown: Matrix, following: str | None, counted_at: str | None) -> M
         columns=[gate.gate_id for gate in shown.columns],
         counts=shown.count(shown.below),
         folders=[
-            FolderJson(
-                path=path,
-                notes=len(notes),
-                counts=shown.count(notes),
-                disputed=shown.count_disputed(notes).total(),
-            )
+            FolderJson(path, len(notes), shown.count(notes), shown.count_disputed(notes).total())
             for path, notes in shown.folders.items()
         ],
-        rows=[MatrixRowJson(note_path=note.path, states=shown.states(note)) for note in shown.rows],
+        rows=[MatrixRowJson(note.path, shown.states(note)) for note in shown.rows],
         next=following,
         counted_at=counted_at,
     )
@@ -375,9 +348,8 @@ def request_cells(request: HttpRequest) -> HttpResponse:
     if rows or columns:
         # Cells of ticked rows and columns that are shown as stale.
         states, shown = pair_states().value, request.POST.get("shown", partition)
-        stale = list(_stale_cells(states, partition, shown=shown, notes={*notes}))
-        cells += [cell for cell in stale if cell[0] in rows and cell[1] in gates]
-        cells += [cell for cell in stale if cell[1] in columns]
+        stale = _stale_cells(states, partition, shown=shown, notes={*notes})
+        cells += [it for it in stale if it[1] in columns or (it[0] in rows and it[1] in gates)]
     picks = [Pick(note, gate, partition) for note, gate in dict.fromkeys(cells)]
     request_picks(request, picks, grouping=grouping)
     return after_post(request, reverse("matrix"))
@@ -398,10 +370,6 @@ def _stale_cells(
 
 
 def _at(items: list[str], written: str) -> str:
-    """The item at a place of the form.
-
-    :raises NoSuchPick: there is none.
-    """
     place = read_number(written)
     if place is not None and place < len(items):
         return items[place]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -39,7 +40,7 @@ from review.web.render.markdown import mark_findings, note_links, render_diff, r
 from review.web.render.tokens import Look
 
 
-class NoteRowJson(Document, kw_only=True):
+class NoteRowJson(Document):
     """A note of the list; `counts` by model partition, then by state."""
 
     note_path: str
@@ -118,16 +119,16 @@ def notes(request: HttpRequest) -> HttpResponse:
 class NoteListing:
     """The notes that match, in order, and notes by the values of a filter, under the others."""
 
-    chosen: list[tuple[Place, NoteFacts]]
-    folders: Counter[str]
-    states: Counter[str]
-    statuses: Counter[str]
+    chosen: list[tuple[Place, NoteFacts]] = field(default_factory=list)
+    folders: Counter[str] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
 
 
 def list_notes(states: PairStates, filters: Filters) -> NoteListing:
     words = " ".join(filters.all("q")).lower().split()
     names = filters.all("model") or states.partitions
-    found = NoteListing([], Counter(), Counter(), Counter())
+    found = NoteListing()
     for note in states.notes:
         path = note.path.lower() if words else ""
         if not all(word in path for word in words):
@@ -156,34 +157,26 @@ def _place(note: NoteFacts, counts: Counter[str]) -> Place:
 def _row(
     corpus: Corpus, states: PairStates, note: NoteFacts, partitions: Iterable[str]
 ) -> NoteRowJson:
-    """A note with its title, which is read from the file."""
     try:
         title = regions_of(corpus.read_note(note.path).text).title_text
     except UnreadableFile:
         title = ""
-    counts = {name: Counter(states.row(name, note)) for name in partitions}
-    return NoteRowJson(
-        note_path=note.path,
-        title=title,
-        status=note.status,
-        type=note.kind.type_path,
-        counts={
-            name: {state: found[state] for state in STATES if found[state]}
-            for name, found in counts.items()
-        },
-    )
+    row = NoteRowJson(note.path, title, note.status, note.kind.type_path, {})
+    for name in partitions:
+        found = Counter(states.row(name, note))
+        row.counts[name] = {state: found[state] for state in STATES if found[state]}
+    return row
 
 
 def _facets(filters: Filters, listing: NoteListing, states: PairStates) -> list[Facet]:
     present = {word: listing.states[word] for word in STATES if listing.states[word]}
     statuses = {word or _NO_STATUS: number for word, number in sorted(listing.statuses.items())}
+
+    def state_label(word: str) -> str:
+        return _STATE_LABELS.get(word, label(word))
+
     return [
-        filters.facet(
-            "state",
-            "With a pair that is",
-            present,
-            labels=lambda word: _STATE_LABELS.get(word, label(word)),
-        ),
+        filters.facet("state", "With a pair that is", present, labels=state_label),
         filters.facet("folder", "Folder", dict(sorted(listing.folders.items()))),
         filters.facet("status", "Status", statuses),
         filters.facet("model", "Model partition", dict.fromkeys(states.partitions)),
@@ -208,20 +201,11 @@ def note(request: HttpRequest, note_path: str) -> HttpResponse:
     filters = parse_filters(request, {"model": None, "as": ["lines"]})
     config = settings.current()
     place = filters.place(int)
+    before = int(place[0]) if place else None
     with Corpus(config) as corpus:
-        shown = read_note_page(
-            corpus,
-            note_path,
-            partitions=filters.all("model"),
-            before=int(place[0]) if place else None,
-            config=config,
-        )
-        return page(
-            request,
-            "review/note.html",
-            lambda: _context(filters, shown, corpus, config),
-            document=shown.document,
-        )
+        shown = read_note_page(corpus, note_path, filters.all("model"), before, config=config)
+        context = partial(_context, filters, shown, corpus, config)
+        return page(request, "review/note.html", context, document=shown.document)
 
 
 def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> dict[str, Any]:
@@ -241,9 +225,7 @@ def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) 
             shown.document.history, HISTORY, lambda event: (event.acceptance_event_id,)
         ),
         "html": _html(filters, shown, corpus, config),
-        "models": filters.facet(
-            "model", "Model partition", dict.fromkeys((*names, *config.partitions))
-        ),
+        "models": filters.facet("model", "", dict.fromkeys((*names, *config.partitions))),
     }
 
 

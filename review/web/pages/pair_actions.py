@@ -197,7 +197,7 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
 def _choose(
     request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus, config: Config
 ) -> HttpResponse:
-    document = read_note_page(corpus, note_path, config=config).document
+    document = read_note_page(corpus, note_path, (), None, config=config).document
     pairs = [
         row
         for row in document.pairs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
@@ -30,7 +30,7 @@ from review.models import Disposition
 from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
 from review.queue.finding_page import FindingPage, read_finding
-from review.queue.queue import AGES, OLDER, Queue, QueueCursor, QueueFilter, QueueLine, queue_now
+from review.queue.queue import Queue, QueueCursor, QueueFilter, QueueLine, queue_now
 from review.queue.sorting import QueueSort
 from review.queue.triage import (
     DispositionRequest,
@@ -41,9 +41,9 @@ from review.queue.triage import (
     dispose_matching,
     undo,
 )
-from review.selection.names import is_below
+from review.selection.names import within
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
-from review.web.core.filters import AFTER, Facet, Filters, parse_filters, read_number, write_place
+from review.web.core.filters import Facet, Filters, parse_filters, read_number
 from review.web.core.responses import (
     SeeOther,
     actor,
@@ -57,22 +57,6 @@ from review.web.core.template_tags import label
 from review.web.render.markdown import render_markdown
 from review.web.render.tokens import Look
 
-KNOWN = {
-    "state": DispositionState.values,
-    "severity": Severity.values,
-    "decision": [decision.value for decision in QUEUED_DECISIONS],
-    "seen": Seen.values,
-    "age": (*AGES, OLDER),
-    "since": NoteNow.values,
-    "lens": None,
-    "gate": None,
-    "folder": None,
-    "note": None,
-    "partition": None,
-    "confirmed-by": None,
-    "q": None,
-    "sort": [sort.value for sort in QueueSort],
-}
 LINES_A_PAGE = 50
 LINES_A_DOCUMENT = 200
 # What the person did last in this browser, and can undo: `at` and `what`.
@@ -80,28 +64,33 @@ LAST_ACTION = "queue-last-act"
 OPTIONS_SHOWN = 60
 _AGES = {"day": "a day", "week": "a week", "month": "a month", "older": "longer"}
 _SINCE = {"same": "as reviewed", "changed": "changed since the review", "gone": "gone"}
-# Filter to its facet: its name among the counts, its title, and the words for its values.
-_FACETS: dict[str, tuple[str, str, Callable[[str], str]]] = {
-    "severity": ("severities", "Severity", label),
-    "seen": ("seen", "Reported", label),
-    "lens": ("lenses", "Lens", str),
-    "gate": ("gates", "Gate", str),
-    "folder": ("folders", "Folder", str),
-    "since": ("since", "Note", _SINCE.__getitem__),
-    "age": ("ages", "First reported within", _AGES.__getitem__),
-    "partition": ("partitions", "Model partition", str),
-    "decision": ("decisions", "Review says", label),
+# Filter to its facet: its name among the counts, its title, the words for its values, and these.
+_FACETS: dict[str, tuple[str, str, Callable[[str], str], Collection[str] | None]] = {
+    "severity": ("severities", "Severity", label, Severity.values),
+    "seen": ("seen", "Reported", label, Seen.values),
+    "lens": ("lenses", "Lens", str, None),
+    "gate": ("gates", "Gate", str, None),
+    "folder": ("folders", "Folder", str, None),
+    "since": ("since", "Note", _SINCE.__getitem__, NoteNow.values),
+    "age": ("ages", "First reported within", _AGES.__getitem__, _AGES),
+    "partition": ("partitions", "Model partition", str, None),
+    "decision": ("decisions", "Review says", label, QUEUED_DECISIONS),
+}
+KNOWN: dict[str, Collection[str] | None] = {
+    **{name: values for name, (*_shown, values) in _FACETS.items()},
+    **dict.fromkeys(("note", "confirmed-by", "q")),
+    "state": DispositionState.values,
+    "sort": tuple(QueueSort),
 }
 
 
 def read_filters(request: HttpRequest) -> Filters:
-    """The filters in the address, for links to the queue."""
     return parse_filters(request, KNOWN, path=reverse("queue"))
 
 
 def queue_filter(filters: Filters) -> QueueFilter:
     values: dict[str, Any] = {
-        field: filters.all(name) for name, (field, _title, _labels) in _FACETS.items()
+        counted: filters.all(name) for name, (counted, *_shown) in _FACETS.items()
     }
     values["folders"] = tuple(folder.strip("/") for folder in filters.all("folder"))
     return QueueFilter(
@@ -121,11 +110,9 @@ def find(filters: Filters) -> Queue:
 def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
     """The facets, without those that have nothing to choose."""
     facets = []
-    for name, (counted, title, labels) in _FACETS.items():
+    for name, (counted, title, labels, _values) in _FACETS.items():
         chosen, counts = filters.all(name), found.counts[counted].items()
-        shown = (
-            (value, number) for value, number in counts if value and (number or value in chosen)
-        )
+        shown = ((value, n) for value, n in counts if value and (n or value in chosen))
         bounded = dict(islice(shown, OPTIONS_SHOWN))
         # One folder at a time: choosing one below replaces it, so that it narrows.
         is_folder = name == "folder"
@@ -134,7 +121,6 @@ def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
 
 
 def queue(request: HttpRequest) -> HttpResponse:
-    """The findings that want an edit, or those with another status."""
     filters = read_filters(request)
     after = cast(QueueCursor | None, filters.place(int, str, str, int))
     return page(
@@ -170,10 +156,7 @@ def _list_context(
         "paged": filters.page(following=next_cursor),
         "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
-        "sorts": [
-            (word, filters.url(sort=None if word == QueueSort.PLACE else word))
-            for word in QueueSort
-        ],
+        "sorts": list(QueueSort),
         "last_action": request.session.get(LAST_ACTION),
     }
 
@@ -187,22 +170,19 @@ def _list_document(filters: Filters, after: QueueCursor | None) -> QueueJson:
         entries, next_cursor = read_entry_page(found, corpus, after=after, limit=LINES_A_DOCUMENT)
         problems = list(corpus.notes_at(found.note_paths).problems)
         folder = corpus.gates.folder
-        gates = [f"{folder}/{gate}.md" for gate in wanted.gates]
-        lenses = [f"{folder}/{lens}" for lens in wanted.lenses]
-        problems += [
-            problem
-            for problem in corpus.gates.problems
-            if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
-        ]
-    document = QueueJson(
-        entries=[entry for entry in entries if entry.note_path in found.notes.digests],
-        deleted_notes=[entry for entry in entries if entry.note_path not in found.notes.digests],
+        of_gate = within(f"{folder}/{gate}.md" for gate in wanted.gates)
+        of_lens = within(f"{folder}/{lens}" for lens in wanted.lenses)
+        unusable = (item for item in corpus.gates.problems if item.skipped)
+        problems += [item for item in unusable if of_gate(item.path) and of_lens(item.path)]
+    present = found.notes.digests
+    return QueueJson(
+        entries=[entry for entry in entries if entry.note_path in present],
+        deleted_notes=[entry for entry in entries if entry.note_path not in present],
         problems=[problem_json(problem) for problem in in_order(problems)],
         waiting_findings=found.waiting,
         muted_findings=found.muted,
+        next=filters.page(following=next_cursor).next_document or UNSET,
     )
-    document.next = filters.page(following=next_cursor).next_document or UNSET
-    return document
 
 
 PERMISSION = "review.change_finding"
@@ -210,12 +190,6 @@ STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DE
 MAX_REASON = 1000
 MAX_AT_ONCE = 500
 _NAMED_AT_MOST = 3
-_DONE = {
-    DispositionState.OPEN: "opened again",
-    DispositionState.FIXED: "fixed",
-    DispositionState.REJECTED: "rejected",
-    DispositionState.DEFERRED: "deferred",
-}
 
 
 class BadForm(UsageRefused):
@@ -224,16 +198,14 @@ class BadForm(UsageRefused):
 
 @require_POST
 def dispose(request: HttpRequest) -> HttpResponse:
-    """Decide about the findings that are selected, or about the one whose button was pressed."""
+    """Decide about the finding whose button was pressed, or else about those that are ticked."""
     require_permission(request, PERMISSION)
     filters = read_filters(request)
-    # Of a row's own button, or else of the ticked boxes.
     word, _blank, one = request.POST.get("one", "").partition(" ")
     named = [one] if one else request.POST.getlist("finding")
     if len(named) > MAX_AT_ONCE:
         raise BadForm(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
-    posted = _read_form(request, word if one else request.POST.get("act", ""), named)
-    _dispose(request, posted)
+    posted, _done = _dispose(request, word if one else request.POST.get("act", ""), named)
     # The focus goes to the next row of the list, else to the previous one.
     queue = find(filters)
     cursor = queue.first_cursor(posted.findings)
@@ -248,9 +220,8 @@ def _read_form(request: HttpRequest, state: str, named: Sequence[str] = ()) -> D
     :raises BadForm: there is no such status or finding.
     """
     if state not in DispositionState.values:
-        raise BadForm(
-            f"a finding cannot be {state!r}", hint=f"it can be {', '.join(DispositionState.values)}"
-        )
+        words = ", ".join(DispositionState.values)
+        raise BadForm(f"a finding cannot be {state!r}", hint=f"it can be {words}")
     findings = {}
     for text in named:
         fingerprint, _blank, shown_id = text.partition(" ")
@@ -266,18 +237,22 @@ def _read_form(request: HttpRequest, state: str, named: Sequence[str] = ()) -> D
     )
 
 
-def _dispose(request: HttpRequest, posted: DispositionRequest) -> Triaged:
+def _dispose(
+    request: HttpRequest, state: str, named: Sequence[str]
+) -> tuple[DispositionRequest, Triaged]:
+    posted = _read_form(request, state, named)
     done = dispose_findings(posted, config=settings.current(), now=timezone.now())
     _report(request, done, posted.state)
-    return done
+    return posted, done
 
 
 def _report(request: HttpRequest, done: Triaged, state: DispositionState) -> None:
     """Say what was done and, by name, what was not; remember it for an undo."""
     if done.moved:
-        what = f"{count_words(len(done.moved), 'finding')} {_DONE[state]}"
+        word = "opened again" if state is DispositionState.OPEN else state.value
+        what = f"{count_words(len(done.moved), 'finding')} {word}"
         if len(done.moved) == 1:
-            what = f"{_DONE[state].capitalize()}: {_name(done.moved[0])}"
+            what = f"{word.capitalize()}: {_name(done.moved[0])}"
         request.session[LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
         messages.success(request, f"{what}.")
     _report_refusals(request, done.not_moved)
@@ -285,11 +260,8 @@ def _report(request: HttpRequest, done: Triaged, state: DispositionState) -> Non
 
 def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> None:
     for last in not_moved[:_NAMED_AT_MOST]:
-        messages.warning(
-            request,
-            f"Left alone: {_name(last.fingerprint)}. {last.actor} says {last.state} since this page"
-            " was shown.",
-        )
+        said = f"{last.actor} says {last.state} since this page was shown."
+        messages.warning(request, f"Left alone: {_name(last.fingerprint)}. {said}")
     more = len(not_moved) - _NAMED_AT_MOST
     if more > 0:
         messages.warning(request, f"Left alone too: {count_words(more, 'finding')}.")
@@ -318,26 +290,22 @@ def all_matching(request: HttpRequest) -> HttpResponse:
     except QueueMoved as moved:
         if wants_json(request):
             raise
-        return _confirm(request, filters, moved=moved, chosen=posted.state)
+        return _confirm(request, filters, moved, posted.state)
     _report(request, done, posted.state)
     return after_post(request, filters.url())
 
 
 def _confirm(
-    request: HttpRequest,
-    filters: Filters,
-    *,
-    moved: QueueMoved | None = None,
-    chosen: DispositionState | None = None,
+    request: HttpRequest, filters: Filters, moved: QueueMoved | None = None, chosen: str = ""
 ) -> HttpResponse:
     queue = find(filters)
-    gates = queue.count_by_gate()
+    gates = list(queue.count_by_gate().items())
     context: dict[str, Any] = {
         "filters": filters,
         "note_count": queue.note_count,
         "number": len(queue.fingerprints()),
-        "gates": list(gates.items())[:_NAMED_AT_MOST],
-        "more_gates": max(0, len(gates) - _NAMED_AT_MOST),
+        "gates": gates[:_NAMED_AT_MOST],
+        "more_gates": len(gates[_NAMED_AT_MOST:]),
         "states": STATES if "state" not in filters.values else tuple(DispositionState),
         "moved": moved,
         "chosen": chosen,
@@ -367,7 +335,6 @@ def take_back(request: HttpRequest) -> HttpResponse:
 
 
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
-    """One finding, its position in the list, and the next and the previous one."""
     filters = read_filters(request)
     queue = find(filters)
     with Corpus(settings.current()) as corpus:
@@ -414,16 +381,14 @@ def _url(line: QueueLine | None, filters: Filters) -> str:
 
 
 def _page_of(fingerprint: str, filters: Filters) -> str:
-    url = reverse("finding", args=[fingerprint])
-    return f"{url}?{filters.query}" if filters.query else url
+    return replace(filters, path=reverse("finding", args=[fingerprint])).url()
 
 
 def _queue_url(filters: Filters, line: QueueLine | None, queue: Queue) -> str:
     if line is None:
         return filters.url()
     start = queue.page_start(line.cursor, LINES_A_PAGE)
-    url = filters.url(**({AFTER: write_place(start)} if start else {}))
-    return f"{url}#{line.row_id}"
+    return f"{filters.page(following=start).next_url or filters.url()}#{line.row_id}"
 
 
 @require_POST
@@ -432,8 +397,8 @@ def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     require_permission(request, PERMISSION)
     filters = read_filters(request)
     named = [f"{fingerprint} {request.POST.get('seen', '')}"]
-    posted = _read_form(request, request.POST.get("as", ""), named)
-    if not _dispose(request, posted).moved:
+    _posted, done = _dispose(request, request.POST.get("as", ""), named)
+    if not done.moved:
         return SeeOther(_page_of(fingerprint, filters))
     queue = find(filters)
     cursor = queue.first_cursor([fingerprint])

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Count, F, Min, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from msgspec import structs
 
 from review import settings
 from review.documents.base import Document, from_row
@@ -56,7 +57,6 @@ from review.web.pages.jobs import preview_url
 LAST_EVENTS = 6
 # More, since what was done at once is shown as one.
 READ_EVENTS = 30
-SHOWN_JOBS = 4
 SHOWN_LOOKS = 5
 SHOWN_GATES = 8
 _WIDTH, _HEIGHT = 100, 40  # of a chart
@@ -113,47 +113,28 @@ def _context(filters: Filters) -> dict[str, Any]:
 
 def _recovery() -> dict[str, Any]:
     found = recoverable()
-    ready = {entry.review_job_id for entry in found.ready}
+    ids = [[entry.review_job_id for entry in part] for part in (found.abandoned, found.ready)]
+    abandoned, ready = ids
     # What is abandoned and ready is listed twice, and not to be replaced with all others.
-    replaceable = [entry for entry in found.abandoned if entry.review_job_id not in ready]
-    replace, ingest = RecoveryAction.REPLACE, RecoveryAction.INGEST
+    replaceable = [job_id for job_id in abandoned if job_id not in ready]
     return {
-        "recovery": [
-            {
-                "kind": kind,
-                "title": title,
-                "entries": entries[:SHOWN_JOBS],
-                "total": len(entries),
-                "action": action.value,
-                "all_url": of_all
-                and preview_url(action, [entry.review_job_id for entry in of_all]),
-            }
-            for kind, title, entries, action, of_all in (
-                ("abandoned", "Abandoned", found.abandoned, replace, replaceable),
-                ("ready", "Ready to ingest", found.ready, ingest, found.ready),
-                ("missing", "Pairs missing", found.failed, ingest, []),
-            )
-        ],
-        "to_recover": len(
-            {entry.review_job_id for entry in (*found.abandoned, *found.ready, *found.failed)}
-        ),
+        "recover": found,
         "ready": ready,
+        "replace_url": replaceable and preview_url(RecoveryAction.REPLACE, replaceable),
+        "ingest_url": preview_url(RecoveryAction.INGEST, ready),
+        "to_recover": len({*abandoned, *ready, *(entry.review_job_id for entry in found.failed)}),
     }
 
 
 def _cover(partition: PartitionStatusJson) -> dict[str, Any]:
-    """Return the share of each gate of a partition, of each lens, and of the partition."""
+    """Return the share of a partition, and of each lens with those of its gates behind it."""
     gates = [gate for gate in partition.gates if gate.applicable]
-    grouped = groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0])
-    lenses = [(lens, list(members)) for lens, members in grouped]
-    return {
-        "share": _share(partition.model_partition, gates),
-        "in_flight": partition.in_flight,
-        "lenses": [
-            {"share": _share(lens, members), "gates": [_share(m.gate_id, [m]) for m in members]}
-            for lens, members in lenses
-        ],
-    }
+    lenses = {}
+    for lens, found in groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0]):
+        members = list(found)
+        lenses[lens] = [_share(lens, members), *(_share(it.gate_id, [it]) for it in members)]
+    whole = _share(partition.model_partition, gates)
+    return {"share": whole, "in_flight": partition.in_flight, "lenses": lenses.values()}
 
 
 def _share(name: str, gates: Sequence[GateStatusJson]) -> dict[str, Any]:
@@ -176,44 +157,27 @@ def _share(name: str, gates: Sequence[GateStatusJson]) -> dict[str, Any]:
 
 def costs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"partition": None})
-    return page(
-        request,
-        "review/costs.html",
-        lambda: _costs_context(filters),
-        document=lambda: _costs_document(filters.one("partition") or None),
-    )
-
-
-def _costs_document(partition: str | None) -> StatusJson:
-    """The answer of `review_status --costs`."""
-    status = read_whole_status(partition)
-    status.costs = _read_costs(partition)
-    return status
-
-
-def _read_costs(partition: str | None) -> CostsJson:
-    return cached(
+    partition = filters.one("partition") or None
+    found = cached(
         f"costs {partition}",
         lambda _corpus, config: read_costs(model_partition=partition, config=config),
     ).value
+    return page(
+        request,
+        "review/costs.html",
+        lambda: _costs_context(filters, found),
+        document=lambda: structs.replace(read_whole_status(partition), costs=found),
+    )
 
 
-def _costs_context(filters: Filters) -> dict[str, Any]:
-    partition = filters.one("partition")
-    found, (trend, _lenses) = _read_costs(partition or None), trends()
-    shown = {name: values for name, values in trend.costs.items() if partition in ("", name)}
+def _costs_context(filters: Filters, found: CostsJson) -> dict[str, Any]:
+    trend, _lenses = trends()
+    costs = {name: spent for name, spent in trend.costs.items() if filters.accepts(partition=name)}
     return {
         "filters": filters,
-        "partition": partition,
-        "total": found.total,
-        "chart": make_chart(trend.ends, shown, digits=2),
-        "tables": [
-            ("Model partition", found.partitions),
-            ("Lens", found.lenses),
-            ("Gate", found.gates),
-            ("Runner", found.runners),
-            ("Purpose", found.purposes if len(found.purposes) > 1 else []),
-        ],
+        "partition": filters.one("partition"),
+        "costs": found,
+        "chart": make_chart(trend.ends, costs, digits=2),
     }
 
 
@@ -414,5 +378,4 @@ def _event(kind: EventKind, row: Any, reported: dict[str, Finding], folder: str)
 
 
 def _reports(fingerprints: Iterable[str]) -> dict[str, Finding]:
-    """The latest report of each finding, by fingerprint."""
     return latest_of(Finding.objects.select_related("pair__note", "pair__gate"), fingerprints)

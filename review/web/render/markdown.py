@@ -67,7 +67,6 @@ class FindingMark(NamedTuple):
 
 
 def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[FindingMark]:
-    """Marks for findings, each with the line that it quotes; those without a line have none."""
     return [
         FindingMark(
             line,
@@ -163,7 +162,6 @@ def visible(text: str) -> str:
 
 
 def finding_note(mark: FindingMark) -> SafeString:
-    """A finding as shown next to a text."""
     text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
     words = format_html(
         '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text

@@ -101,7 +101,6 @@ class Dressing:
     _lift: int = 0
 
     def tokens(self, text: str, env: dict[str, Any]) -> list[Token]:
-        """The tokens of `text`, ready to be rendered."""
         tokens = parser(self.look.flavour).parse(text, env)
         levels = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
         self._lift = min(levels, default=1) - 1
