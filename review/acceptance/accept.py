@@ -36,13 +36,8 @@ def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
 
 def of_texts(note: FileSnapshot, gate: FileSnapshot, **said: Any) -> Acceptance:
     """Make the acceptance of two texts, with what else its columns say."""
-    return Acceptance(
-        note_id=note.path_id,
-        gate_id=gate.path_id,
-        note_snapshot_id=note.pk,
-        gate_snapshot_id=gate.pk,
-        **said,
-    )
+    said |= {"note_snapshot_id": note.pk, "gate_snapshot_id": gate.pk}
+    return Acceptance(note_id=note.path_id, gate_id=gate.path_id, **said)
 
 
 def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptance]:

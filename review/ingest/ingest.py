@@ -66,7 +66,6 @@ def ingest_job(
     Complete pairs are kept when others are missing: the job is then `failed`, and a later ingest
     may bring the missing ones. Nothing moves when the output holds no block of this job.
 
-    :raises UnknownJob: no job has this id.
     :raises JobAlreadyCompleted, JobReplaced, NothingMissing: the job takes no output any more.
     :raises JobMoved: another process moved the job while this one read the output.
     :raises NoOutput, NoBlocks: the output is absent, blank, or not this job's.
@@ -102,10 +101,8 @@ def ingest_jobs(
                     except ReviewError as refused:
                         answers[pk] = RefusedJob(pk, refused)
     in_order = [answers[job_id] for job_id in wanted]
-    return (
-        [item for item in in_order if isinstance(item, IngestedJobJson)],
-        [item for item in in_order if isinstance(item, RefusedJob)],
-    )
+    done = [item for item in in_order if isinstance(item, IngestedJobJson)]
+    return done, [item for item in in_order if isinstance(item, RefusedJob)]
 
 
 def _chunks(
@@ -168,17 +165,13 @@ def make_reviews(intake: Intake, known: KnownFindings) -> None:
         pair.result_path = f"{folder}/{result_name(pair.ordinal, *intake.names[pair.ordinal])}"
         intake.texts[pair.pk] = review.text
         if review.findings:
-            findings = identify_findings(
-                review.findings,
-                note_path=pair.note.path,
-                gate_path=pair.gate.path,
-                note_text=known.note_text(pair),
-                earlier=known.earlier(pair),
-            )
-            known.add(pair, findings)
-            for finding in findings:
+            where = {"note_path": pair.note.path, "gate_path": pair.gate.path}
+            text, earlier = known.note_text(pair), known.earlier(pair)
+            found = identify_findings(review.findings, note_text=text, earlier=earlier, **where)
+            known.add(pair, found)
+            for finding in found:
                 finding.pair = pair
-            intake.findings += findings
+            intake.findings += found
 
 
 def _why_not(intake: Intake, decision: Decision, *, of_another_note: bool) -> str:
@@ -231,14 +224,8 @@ def _finish(
             f"the output says it was written by {claimed!r}, another model than the job's partition"
             f" {partition!r}: a claim, not provenance"
         )
-    is_all = len(intake.said) == len(intake.texts)
-    return show_ingested(
-        job,
-        intake.pairs,
-        findings=intake.findings if is_all else None,
-        problems=problems,
-        gates_folder=config.gates_folder,
-    )
+    findings = intake.findings if len(intake.said) == len(intake.texts) else None
+    return show_ingested(job, intake.pairs, findings, problems, gates_folder=config.gates_folder)
 
 
 def store_intakes(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:

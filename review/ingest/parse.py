@@ -34,24 +34,12 @@ class ReadReview:
 def names_of(job: ReviewJob, config: Config) -> dict[int, tuple[str, str]]:
     """Note path and gate id of the pairs of a job, by ordinal."""
     rows = job.pairs.order_by("ordinal").values_list("ordinal", "note__path", "gate__path")
-    return {
-        ordinal: (note, gate_id_of(gate, gates_folder=config.gates_folder))
-        for ordinal, note, gate in rows
-    }
+    folder = config.gates_folder
+    return {it: (note, gate_id_of(gate, gates_folder=folder)) for it, note, gate in rows}
 
 
-def read_output(
-    job: ReviewJob,
-    data: bytes,
-    *,
-    config: Config,
-    names: Mapping[int, tuple[str, str]] | None = None,
-) -> ParsedOutput:
-    """Parse `data` against all pairs of the job.
-
-    :param names: of the pairs, where they are known.
-    """
-    names = names or names_of(job, config)
+def read_output(job: ReviewJob, data: bytes, names: Mapping[int, tuple[str, str]]) -> ParsedOutput:
+    """Parse `data` against all pairs of the job, by their `names_of`."""
     expected = [ExpectedPair(ordinal, *name) for ordinal, name in names.items()]
     return parse_output(data, token=job.sentinel_token, expected=expected)
 
@@ -63,9 +51,7 @@ def typed_output(reviews: Mapping[int, TypedReview], *, ordinals: Iterable[int])
             ordinal: ParsedBlock(render_typed_review(review).rstrip("\n"), review)
             for ordinal, review in reviews.items()
         },
-        missing={
-            ordinal: "no review for this pair" for ordinal in ordinals if ordinal not in reviews
-        },
+        missing={it: "no review for this pair" for it in ordinals if it not in reviews},
         problems=(),
         self_reported_model=None,
         foreign_tokens=(),
@@ -119,45 +105,31 @@ def identify_findings(
     gate_path: str,
     note_text: str,
     earlier: Sequence[KnownFinding],
-) -> tuple[Finding, ...]:
+) -> list[Finding]:
     """Place the findings of a review in the note, and give each the fingerprint it is known by.
 
     The rows are of no pair yet.
 
     :param earlier: findings of the same note and gate, the newest first.
     """
-    findings = _without_repetitions(raw, note_text)
-    lines = locate_findings(note_text, findings)
+    said = _without_repetitions(raw, note_text)
+    lines = locate_findings(note_text, said)
+    reported, found = [], []
+    for ordinal, (item, line) in enumerate(zip(said, lines, strict=True), 1):
+        told = {"severity": item.severity, "text": item.text, "quote": item.quote}
+        places = quote_lines(note_text, item.quote)
+        reported.append(KnownFinding("", line=line, lines=places, **told))
+        found.append(Finding(ordinal=ordinal, note_line=line, **told))
     fingerprints = choose_fingerprints(
         note_path=note_path,
         gate_path=gate_path,
         note_text=note_text,
-        reported=[
-            KnownFinding(
-                "",
-                quote=item.quote,
-                text=item.text,
-                severity=item.severity,
-                line=line,
-                lines=quote_lines(note_text, item.quote),
-            )
-            for item, line in zip(findings, lines, strict=True)
-        ],
+        reported=reported,
         earlier=earlier,
     )
-    return tuple(
-        Finding(
-            ordinal=ordinal,
-            severity=finding.severity,
-            text=finding.text,
-            quote=finding.quote,
-            note_line=line,
-            fingerprint=fingerprint,
-        )
-        for ordinal, (finding, line, fingerprint) in enumerate(
-            zip(findings, lines, fingerprints, strict=True), start=1
-        )
-    )
+    for finding, fingerprint in zip(found, fingerprints, strict=True):
+        finding.fingerprint = fingerprint
+    return found
 
 
 def _without_repetitions(raw: Sequence[ParsedFinding], note_text: str) -> list[ParsedFinding]:
@@ -205,16 +177,10 @@ class KnownFindings:
 
     def add(self, pair: ReviewPair, findings: Iterable[Finding]) -> None:
         """Count the findings of a pair among the earlier ones from now on."""
+        text = self.note_text(pair)
         self.earlier(pair)[:0] = [
-            KnownFinding(
-                new.fingerprint,
-                new.quote,
-                new.text,
-                new.severity,
-                new.note_line,
-                self.note_text(pair),
-            )
-            for new in findings
+            KnownFinding(it.fingerprint, it.quote, it.text, it.severity, it.note_line, text)
+            for it in findings
         ]
 
     def _read_findings(self, keys: Collection[_Key]) -> None:

@@ -159,9 +159,9 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
 def show_ingested(
     job: ReviewJob,
     pairs: Sequence[ReviewPair],
-    *,
-    findings: Iterable[Finding] | None = None,
+    findings: Iterable[Finding] | None,
     problems: list[str],
+    *,
     gates_folder: str,
 ) -> IngestedJobJson:
     """The job with its pairs, their decisions and findings; rows as loaded after the ingest.

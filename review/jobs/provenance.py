@@ -39,10 +39,8 @@ def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config)
         raise UsageRefused("--runner-effort names the effort that --effort-unknown calls unknown")
     if provenance.runner_model is None and (effort_unknown or provenance.runner_effort is not None):
         flag = "--effort-unknown" if effort_unknown else "--runner-effort"
-        raise UsageRefused(
-            f"{flag} says nothing without --runner-model",
-            hint="name the model too, or leave both out when the harness exposes neither",
-        )
+        hint = "name the model too, or leave both out when the harness exposes neither"
+        raise UsageRefused(f"{flag} says nothing without --runner-model", hint=hint)
     if provenance.runner_model is not None:
         build_model_partition(
             provenance.runner_model, provenance.runner_effort, aliases=config.aliases
@@ -74,10 +72,8 @@ def validate_provenance(
         matches = made == partition or (any_effort and model_part(made) == partition)
     if not matches:
         said = f"model {model!r}" + ("" if effort is None else f" with effort {effort!r}")
-        raise PartitionMismatch(
-            f"the job is for partition {partition!r}, and {said} makes {made!r}",
-            hint=_hint(partition, made),
-        )
+        message = f"the job is for partition {partition!r}, and {said} makes {made!r}"
+        raise PartitionMismatch(message, hint=_hint(partition, made))
     return "model" if effort_unknown else "full"
 
 

@@ -24,7 +24,7 @@ from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
 
 
-class GateCoverJson(Document, kw_only=True):
+class GateCoverJson(Document):
     """A gate in one model partition: pairs by state; `fresh` is passed, `warn` and `fail` are fresh
     too. `would_go_stale` are those that an edit of the gate makes stale."""
 
@@ -94,7 +94,6 @@ def read_gate_page(
 
     :param open_findings: of the gate, as the queue counts them.
     :raises UnknownGate: neither; the hint names near ones.
-    :raises BadPath: the id is no path below the gates folder.
     """
     path = gate_path_of(gate_id, gates_folder=config.gates_folder)
     gate = None
@@ -125,15 +124,12 @@ def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
     """Count the pairs of each gate in every partition that must judge it; by gate path."""
     covers: dict[str, list[GateCoverJson]] = {}
     for partition in states.partitions:
-        counts = states.count(partition, states.notes)
-        for gate, count in zip(states.gates, counts, strict=True):
+        counted = states.count(partition, states.notes)
+        for gate, count in zip(states.gates, counted, strict=True):
             if count:
-                cover = GateCoverJson(
-                    model_partition=partition,
-                    counts={state: count[state] for state in STATES},
-                    would_go_stale=sum(count[state] for state in DECIDED),
-                )
-                covers.setdefault(gate.path, []).append(cover)
+                counts = {state: count[state] for state in STATES}
+                decided = sum(count[state] for state in DECIDED)
+                covers.setdefault(gate.path, []).append(GateCoverJson(partition, counts, decided))
     return covers
 
 
@@ -148,16 +144,12 @@ def _dispositions(path_id: int | None) -> dict[str, int]:
 
 def _texts(path_id: int | None, gate: Gate | None) -> list[GateTextJson]:
     rows = FileSnapshot.objects.filter(path_id=path_id).order_by("-captured_at", "-pk")
-    return [
-        from_row(
-            GateTextJson,
-            row,
-            snapshot_id=row.pk,
-            sha256=row.content_sha256,
-            is_now=gate is not None and row.content_sha256 == gate.sha256,
-        )
-        for row in rows.defer("text")[:_TEXTS]
-    ]
+    now, texts = gate and gate.sha256, []
+    for row in rows.defer("text")[:_TEXTS]:
+        sha256 = row.content_sha256
+        text = from_row(GateTextJson, row, snapshot_id=row.pk, sha256=sha256, is_now=sha256 == now)
+        texts.append(text)
+    return texts
 
 
 def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
@@ -175,6 +167,6 @@ def _judged(corpus: Corpus, rule: str, text: str, language: str) -> str:
     """`pass` for no finding, else the severity of the gravest."""
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
-    given = rule_input(text, note_path=_NOTE, linker=corpus.linker)
+    given = rule_input(text, _NOTE, corpus.linker)
     severities = {finding.severity for finding in judge(rule, given).findings}
     return next((word.value for word in _GRAVEST_FIRST if word in severities), Decision.PASS.value)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from django.db.models import Count, Q
@@ -77,11 +78,7 @@ class QueueNote(NamedTuple):
 
 
 def read_warn_queue(
-    corpus: Corpus,
-    wanted: QueueFilter,
-    *,
-    listed: NoteList | None = None,
-    now: datetime | None = None,
+    corpus: Corpus, wanted: QueueFilter, listed: NoteList | None = None, now: datetime | None = None
 ) -> WarnQueue:
     """Return what needs an edit now: the latest accepted review of each note and gate.
 
@@ -90,7 +87,6 @@ def read_warn_queue(
     :param wanted: its gates are ids, paths and bundle names.
     :param listed: the notes on disk; by default those of the queue are read.
     :param now: where it is sorted by age.
-    :raises UnknownGate: a gate filter does not resolve.
     """
     catalog = corpus.gates
     problems = catalog.problems_of(wanted.gates) if wanted.gates else catalog.problems
@@ -103,13 +99,11 @@ def read_warn_queue(
             notes = corpus.notes_at(paths)
         return digests_of(corpus, notes, paths)
 
-    gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) if wanted.gates else ()
+    gates = ()
     if wanted.gates:
-        gates = gates or _NO_GATE
+        gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) or _NO_GATE
     wanted = replace(wanted, gates=gates, since=tuple(NoteNow.values))
-    queue = Queue(
-        wanted, gates=catalog, digests_of=digests, muted=corpus.muted, now=now, is_whole=False
-    )
+    queue = Queue(wanted, catalog, digests, muted=corpus.muted, now=now, is_whole=False)
     others = set(queue.notes.paths.values()) - queue.note_paths if notes.problems else set()
     problems_of_notes = [problem for problem in notes.problems if problem.path not in others]
     hidden = _hidden([problem.path for problem in unusable], wanted.partitions)
@@ -121,7 +115,7 @@ def read_entries(
 ) -> Iterator[QueueEntryJson]:
     """Yield the entries of lines in the order of the queue; each text is read once."""
     quotes = QuoteFinder(corpus)
-    reviews = (list(found) for _event, found in groupby(lines, key=lambda line: line.event_id))
+    reviews = (list(found) for _event, found in groupby(lines, key=attrgetter("event_id")))
     for chunk in batched(reviews, _AT_ONCE):
         texts = rationales(found[0].pair_id for found in chunk)
         quotes.load({found[0].pair_id for found in chunk if found[0].since == NoteNow.CHANGED})
@@ -160,7 +154,7 @@ def read_page(
     counted = queue.rows().filter(note_path__in={line.note_path for line in lines}).order_by()
     totals = dict(counted.values_list("note_path").annotate(Count("pk")))
     notes = []
-    for note_path, group in groupby(lines, key=lambda line: line.note_path):
+    for note_path, group in groupby(lines, key=attrgetter("note_path")):
         rows = []
         for line in group:
             entry = make_entry(queue, [line], quotes)
@@ -208,11 +202,8 @@ def _hidden(unusable: Collection[str], partitions: tuple[str, ...]) -> Mapping[s
     rows = FindingState.objects.order_by("event_id")
     if partitions:
         rows = rows.filter(model_partition__name__in=partitions)
-    last = {
-        (note_id, gate_path): decision
-        for note_id, gate_path, decision in rows.values_list("note_id", "gate_path", "decision")
-        if is_below(gate_path, tuple(unusable))
-    }
+    found = rows.values_list("note_id", "gate_path", "decision")
+    last = {(note, gate): decision for note, gate, decision in found if is_below(gate, unusable)}
     return Counter(last.values())
 
 
@@ -236,8 +227,4 @@ def queue_csv(entries: Iterable[QueueEntryJson]) -> str:
 
 
 def _cells(entry: QueueEntryJson, finding: QueueFindingJson | None) -> list[object]:
-    sources = (finding, entry)
-    return [
-        next((getattr(source, name) for source in sources if hasattr(source, name)), None)
-        for name in COLUMNS
-    ]
+    return [getattr(finding, name, getattr(entry, name, None)) for name in COLUMNS]

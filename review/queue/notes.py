@@ -61,9 +61,8 @@ class NoteStates:
 
 def read_note_states(rows: QuerySet[FindingState], digests_of: DigestReader) -> NoteStates:
     """Compare the notes of the rows with the texts that were reviewed."""
-    reviewed = list(
-        rows.order_by().values_list("note_id", "note_path", "read_snapshot_id").distinct()
-    )
+    columns = ("note_id", "note_path", "read_snapshot_id")
+    reviewed = list(rows.order_by().values_list(*columns).distinct())
     paths = {note_id: path for note_id, path, _text in reviewed}
     digests = digests_of(paths.values())
     snapshots = FileSnapshot.objects.filter(pk__in=NamedKeys({text for *_note, text in reviewed}))
@@ -93,12 +92,8 @@ def gate_keys(gates: Collection[Gate]) -> tuple[dict[int, str], list[int]]:
     digests = {gate.path: gate.sha256 for gate in gates}
     paths = {key: path for path, key in KbPath.objects.ids(digests).items()}
     rows = FileSnapshot.objects.filter(path_id__in=NamedKeys(paths))
-    texts = [
-        key
-        for key, path_id, sha256 in rows.values_list("pk", "path_id", "content_sha256")
-        if digests[paths[path_id]] == sha256
-    ]
-    return paths, texts
+    stored = rows.values_list("pk", "path_id", "content_sha256")
+    return paths, [key for key, path_id, sha256 in stored if digests[paths[path_id]] == sha256]
 
 
 def values_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:

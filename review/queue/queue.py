@@ -133,9 +133,9 @@ class Queue:
     def __init__(
         self,
         wanted: QueueFilter,
-        *,
         gates: GateCatalog,
         digests_of: DigestReader,
+        *,
         muted: Mapping[str, str],
         now: datetime | None = None,
         is_whole: bool = True,
@@ -265,12 +265,8 @@ class Queue:
 
     @cached_property
     def ranking(self) -> Ranking:
-        return make_ranking(
-            self.wanted.sort,
-            self.filters["gate_now"],
-            gates_folder=self._folder,
-            steps_of_age=(*AGES, OLDER) if self._as_of else (),
-        )
+        ages = (*AGES, OLDER) if self._as_of else ()
+        return make_ranking(self.wanted.sort, self.filters["gate_now"], ages, self._folder)
 
     def why_last(self, line: QueueLine) -> str | None:
         """Return why a line comes after those of other gates, if it does."""
@@ -374,12 +370,8 @@ class Queue:
         folded = words.casefold()
         notes = [key for key, path in self.notes.paths.items() if folded in path.casefold()]
         gates = self._gate_keys(lambda gate_id: folded in gate_id.casefold())
-        return (
-            Q(finding__text__icontains=words)
-            | Q(finding__quote__icontains=words)
-            | Q(note_id__in=NamedKeys(notes))
-            | Q(gate_id__in=NamedKeys(gates))
-        )
+        in_names = Q(note_id__in=NamedKeys(notes)) | Q(gate_id__in=NamedKeys(gates))
+        return in_names | Q(finding__text__icontains=words) | Q(finding__quote__icontains=words)
 
 
 def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
@@ -390,6 +382,6 @@ def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
         with Corpus(config) as corpus:
             return digests_of(corpus, notes, paths)
 
-    queue = Queue(wanted, gates=gates, digests_of=digests, muted=config.muted, now=now)
+    queue = Queue(wanted, gates, digests, muted=config.muted, now=now)
     queue.looked_at = looked_at
     return queue

@@ -38,11 +38,7 @@ class Ranking:
 
 
 def make_ranking(
-    sort: QueueSort,
-    gate_texts: Collection[int],
-    *,
-    gates_folder: str,
-    steps_of_age: Collection[str],
+    sort: QueueSort, gate_texts: Collection[int], steps_of_age: Collection[str], gates_folder: str
 ) -> Ranking:
     """Rank the rows of these texts of gates.
 

@@ -97,16 +97,11 @@ class Triaged:
 def dispose_each(
     answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
 ) -> list[DisposedJson]:
-    """Append the disposition of each answer, whatever was decided before; or of none.
-
-    :raises UnknownFinding: no finding has a fingerprint; near ones are named.
-    """
+    """Append the disposition of each answer, whatever was decided before; or of none."""
     found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
-    digests = digests_of(corpus, NoteList((), ()), {item.note_path for item in found.values()})
-    rows = []
-    for answer in answers:
-        digest = digests.get(found[answer.fingerprint].note_path)
-        rows.append(_disposition(answer, actor, digest, now=now))
+    paths = {name: item.note_path for name, item in found.items()}
+    digests = digests_of(corpus, NoteList((), ()), set(paths.values()))
+    rows = [_disposition(it, actor, digests.get(paths[it.fingerprint]), now=now) for it in answers]
     with transaction.atomic():
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(found)
@@ -130,17 +125,17 @@ def _require_finding(fingerprint: str) -> FoundFinding:
     finding = find_finding(fingerprint)
     if finding is None:
         near = did_you_mean(fingerprint, known_fingerprints())
-        raise UnknownFinding(
-            f"no finding has the fingerprint {fingerprint!r}",
-            hint=near or "commonplace warn_selector lists them",
-        )
+        raise _unknown(fingerprint, near or "commonplace warn_selector lists them")
     return finding
+
+
+def _unknown(fingerprint: str, hint: str) -> UnknownFinding:
+    return UnknownFinding(f"no finding has the fingerprint {fingerprint!r}", hint=hint)
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
     """Append a disposition for each finding that got none since it was shown.
 
-    :raises NothingChosen: the request names no finding.
     :raises UnknownFinding: no review reported one of them; nothing is written.
     """
     if not request.findings:
@@ -154,16 +149,11 @@ def dispose_findings(request: DispositionRequest, *, config: Config, now: dateti
         # First, so that what is read below holds until the commit.
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(request.findings)
-        moved = [
-            _disposition(
-                FixAnswer(item, request.state, request.reason),
-                request.actor,
-                digests.get(notes[item]),
-                now=now,
-            )
-            for item, shown_id in request.findings.items()
-            if _last_id(latest, item) == shown_id
-        ]
+        moved = []
+        for item, shown_id in request.findings.items():
+            if _last_id(latest, item) == shown_id:
+                answer = FixAnswer(item, request.state, request.reason)
+                moved.append(_disposition(answer, request.actor, digests.get(notes[item]), now=now))
         _store(moved)
     return _triaged(request.findings, moved, latest, now=now)
 
@@ -182,11 +172,9 @@ def dispose_matching(
     """
     fingerprints = queue_now(config, wanted, now=now).fingerprints()
     if len(fingerprints) != expected:
-        raise QueueMoved(
-            f"{len(fingerprints):,} findings match now, not {expected:,}: somebody decided about"
-            " some, or reviews came in; nothing was changed",
-            hint="go back, look at the new number and confirm it",
-        )
+        why = "somebody decided about some, or reviews came in; nothing was changed"
+        message = f"{len(fingerprints):,} findings match now, not {expected:,}: {why}"
+        raise QueueMoved(message, hint="go back, look at the new number and confirm it")
     latest = Disposition.objects.latest_of(fingerprints)
     shown = {item: _last_id(latest, item) for item in fingerprints}
     return dispose_findings(replace(request, findings=shown), config=config, now=now)
@@ -218,14 +206,8 @@ def _last_id(latest: Mapping[str, Disposition], fingerprint: str) -> int:
 def _disposition(
     answer: FixAnswer, actor: str, note_sha256: str | None, *, now: datetime
 ) -> Disposition:
-    return Disposition(
-        fingerprint=answer.fingerprint,
-        state=answer.state,
-        reason=answer.reason,
-        actor=actor,
-        note_sha256=note_sha256 or "",
-        at=now,
-    )
+    said = {"state": answer.state, "reason": answer.reason, "actor": actor, "at": now}
+    return Disposition(fingerprint=answer.fingerprint, note_sha256=note_sha256 or "", **said)
 
 
 def _store(rows: Sequence[Disposition]) -> None:
@@ -254,9 +236,7 @@ def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
     for fingerprint in set(fingerprints) - notes.keys():
         finding = find_finding(fingerprint)
         if finding is None:
-            raise UnknownFinding(
-                f"no finding has the fingerprint {fingerprint!r}", hint="open the queue again"
-            )
+            raise _unknown(fingerprint, "open the queue again")
         notes[fingerprint] = finding.note_path
     return notes
 

@@ -13,7 +13,7 @@ from django.db.models import Q
 from review.domain.processes import Parent
 from review.ingest.ingest import ingest_job, keep_raw
 from review.ingest.load import IngestRequest, JobMoved, NoBlocks, NoOutput
-from review.ingest.parse import read_output
+from review.ingest.parse import names_of, read_output
 from review.job_files import ArtifactStore
 from review.jobs.board import require_job, show_ingested
 from review.jobs.files import left_outcomes, rewrite_job_files, run_folders
@@ -56,7 +56,7 @@ def close_job(
             return ingest_job(job.pk, request=request, config=config, now=now)
         except (NoOutput, NoBlocks) as refused:
             # An answer that stops in its first block is an output, of which every pair is missing.
-            found = read_output(job, text, config=config)
+            found = read_output(job, text, names_of(job, config))
             missing = dict(found.missing)
             begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
             no_output = RunnerFailure(FailureCode.NO_OUTPUT, refused.message)
@@ -127,7 +127,7 @@ def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
     job = require_job(job_id)
     problems = rewrite_job_files(job_id, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    return show_ingested(job, pairs, problems=problems, gates_folder=config.gates_folder)
+    return show_ingested(job, pairs, None, problems, gates_folder=config.gates_folder)
 
 
 def orphaned_jobs(processes: Processes) -> list[int]:
@@ -181,7 +181,7 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     written = store.read_output(job.bundle_output_path)
     best, is_complete, most = None, False, 0
     for text in (written, *(outcome.text for outcome in outcomes)):
-        parsed = read_output(job, text or b"", config=config)
+        parsed = read_output(job, text or b"", names_of(job, config))
         if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
             best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
     if best is not None and best != written:

@@ -98,10 +98,8 @@ def _named_gate(corpus: Corpus, name: str) -> Gate:
     gates = corpus.gates.resolve((name,))
     gate_id = normalise_path(name).removeprefix(f"{folder}/").removesuffix(".md")
     if gates and gate_id not in {gate.gate_id for gate in gates}:
-        raise NotOneGate(
-            f"{name!r} is a bundle; name its gates one by one",
-            hint=f"they are {', '.join(gate.gate_id for gate in gates)}",
-        )
+        hint = f"they are {', '.join(gate.gate_id for gate in gates)}"
+        raise NotOneGate(f"{name!r} is a bundle; name its gates one by one", hint=hint)
     return corpus.gate(gate_path_of(gate_id, gates_folder=folder))
 
 

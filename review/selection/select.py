@@ -287,10 +287,8 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
     """
     if not request.gates and not request.all_gates:
-        raise UsageRefused(
-            "name gates or bundles, or give --all-gates",
-            hint=_misplaced(corpus, request.notes) or "commonplace resolve_gates lists them",
-        )
+        hint = _misplaced(corpus, request.notes) or "commonplace resolve_gates lists them"
+        raise UsageRefused("name gates or bundles, or give --all-gates", hint=hint)
     if request.mode == REQUESTED and request.model_partition is None:
         raise UsageRefused("--mode requested needs --model")
     return Selection(corpus, request)

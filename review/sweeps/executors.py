@@ -77,8 +77,7 @@ class Executor:
         def run(_stop: threading.Event) -> RunnerOutcome:
             reviews = {}
             for pair in pairs:
-                text, path = pair.note_snapshot.text, pair.note.path
-                given = rule_input(text, note_path=path, linker=self.linker)
+                given = rule_input(pair.note_snapshot.text, pair.note.path, self.linker)
                 reviews[pair.ordinal] = judge(rules[pair.ordinal], given)
             return with_blocks(RunnerOutcome(typed=reviews), job, names)
 
@@ -135,10 +134,7 @@ def with_blocks(
 
 
 def model_call(job: ReviewJob, *, provenance: Provenance, config: Config) -> ModelCall:
-    """The job's prompt for a model.
-
-    :raises CannotRun: the prompt is not what the job was made with.
-    """
+    """The job's prompt for a model; CannotRun is raised where it is another by now."""
     prompt = _read_prompt(job, config).decode()
     return ModelCall(prompt, provenance.runner_model or "", provenance.runner_effort)
 
@@ -158,22 +154,15 @@ def _rule_of(pair: ReviewPair, gate_id: str) -> str:
     return read_gate(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
 
 
-def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
+def rule_input(text: str, note_path: str, linker: Linker) -> RuleInput:
     """A text as rules read it, with its links resolved."""
     links = []
     for link in linker.links(text):
         found = linker.resolve(link.target, note_path=note_path, kind=link.kind)
         resolved = (found.path, found.external, found.anchor)
         links.append(RuleLink(link.target, link.line, *resolved, link.kind))
-    return RuleInput(
-        note_path,
-        text,
-        tuple(links),
-        linker.flavour,
-        linker.anchors_of,
-        linker.repository,
-        linker.text_of,
-    )
+    about = (linker.flavour, linker.anchors_of, linker.repository, linker.text_of)
+    return RuleInput(note_path, text, tuple(links), *about)
 
 
 class NoSuchEffort(UsageRefused):
@@ -250,16 +239,15 @@ def build_worker(
     elif not dry_run:
         spec = installed_runner(spec, root=config.root)
     executor = Executor(spec, provenance, request.timeout, linker, config, provider)
-    in_process = spec.in_process
     parent = Processes().me()
     return Worker(
         prepare=executor.prepare,
-        in_process=in_process,
-        slots=1 if in_process else request.slots,
+        in_process=spec.in_process,
+        slots=1 if spec.in_process else request.slots,
         actor=request.actor or f"sweep:{parent.host}:{parent.pid}",
         parent=parent,
         provenance=provenance,
-        retry=replace(request.retry, runs=1) if in_process else request.retry,
+        retry=replace(request.retry, runs=1) if spec.in_process else request.retry,
         config=config,
         clock=clock,
         stop=stop,
@@ -269,18 +257,14 @@ def build_worker(
 
 
 def _rules(request: WorkerRequest, partition: str) -> Provenance:
+    name, only = f"the runner {request.runner!r}", f"partition {RULES_PARTITION!r}"
     if request.effort or request.model not in (None, RULES_PARTITION):
-        raise NoSuchEffort(
-            f"the runner {request.runner!r} is no model: its partition is {RULES_PARTITION!r}, and"
-            " it has no effort",
-            hint="leave --runner-model and --runner-effort out",
-        )
+        hint = "leave --runner-model and --runner-effort out"
+        why = f"is no model: its partition is {RULES_PARTITION!r}, and it has no effort"
+        raise NoSuchEffort(f"{name} {why}", hint=hint)
     if partition != RULES_PARTITION:
-        raise PartitionMismatch(
-            f"the runner {request.runner!r} reviews for partition {RULES_PARTITION!r} only, not"
-            f" for {partition!r}",
-            hint=f"say --model {RULES_PARTITION}, or name a runner that is a model",
-        )
+        hint = f"say --model {RULES_PARTITION}, or name a runner that is a model"
+        raise PartitionMismatch(f"{name} reviews for {only} only, not for {partition!r}", hint=hint)
     return Provenance(request.runner, RULES_PARTITION)
 
 
@@ -315,9 +299,10 @@ def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) ->
     if len(spellings) == 1:
         return spellings[0]
     if aliases:
+        hint = f"say which one is to run: --runner-model {shlex.quote(aliases[0])}"
+        models = ", ".join(aliases)
         raise UsageRefused(
-            f"partition {partition!r} stands for several models: {', '.join(aliases)}",
-            hint=f"say which one is to run: --runner-model {shlex.quote(aliases[0])}",
+            f"partition {partition!r} stands for several models: {models}", hint=hint
         )
     return model_part(partition)
 

@@ -74,7 +74,7 @@ class FixJson(Document, kw_only=True):
 
     note_path: str
     outcome: str
-    reason: str | None
+    reason: str | None = None
     fingerprints: list[str] = []
     diff: str = ""
     truncated: bool = False

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection
 from review.domain.processes import Parent
 from review.errors import Conflict
 from review.ingest.load import JobMoved
-from review.ingest.parse import read_output
+from review.ingest.parse import names_of, read_output
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
 from review.jobs.files import run_folders
@@ -240,7 +240,7 @@ def run_job(
     job, began, ours = taken.job, worker.clock(), taken
     on_update(started(job))
     with worker.beats.keep(job.pk, taken.lease, stop=worker.stop) as stop:
-        outcomes = _left_run(taken, worker) or _run(taken, worker, stop=stop, on_update=on_update)
+        outcomes = _left_run(taken, worker) or _run(taken, worker, stop, on_update)
         last = outcomes[-1]
         is_stopped = last.failure is not None and last.failure.code is FailureCode.INTERRUPTED
         if worker.hands_on and worker.stop.is_set() and is_stopped and last.text is None:
@@ -251,13 +251,8 @@ def run_job(
         # What the last run's folder holds was taken in, and stands in the job's output too.
         for folder in run_folders(job, config=worker.config)[-1:]:
             shutil.rmtree(folder, ignore_errors=True)
-    return JobRun(
-        document=document,
-        usage=read_usage(telemetry_of(outcomes)),
-        runs=len(outcomes),
-        seconds=(worker.clock() - began).total_seconds(),
-        failure=last.failure,
-    )
+    usage, seconds = read_usage(telemetry_of(outcomes)), (worker.clock() - began).total_seconds()
+    return JobRun(document, usage, len(outcomes), seconds, last.failure)
 
 
 def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
@@ -299,11 +294,7 @@ def _left_run(taken: TakenJob, worker: Worker) -> list[RunnerOutcome]:
 
 
 def _run(
-    taken: TakenJob,
-    worker: Worker,
-    *,
-    stop: threading.Event,
-    on_update: Callable[[JobUpdate], None],
+    taken: TakenJob, worker: Worker, stop: threading.Event, on_update: Callable[[JobUpdate], None]
 ) -> list[RunnerOutcome]:
     """Every run of a job, in order; the failure of the last one is that of the job."""
     outcomes, failures = list[RunnerOutcome](), list[RunnerFailure]()
@@ -343,7 +334,7 @@ def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[
         return None
     if not failure.retryable and failure.code is not FailureCode.INTERRUPTED:
         return None
-    missing = read_output(job, outcome.text, config=worker.config).missing
+    missing = read_output(job, outcome.text, names_of(job, worker.config)).missing
     return missing if len(missing) < job.pair_count else None
 
 
@@ -352,11 +343,6 @@ def _close(taken: TakenJob, outcomes: Sequence[RunnerOutcome], worker: Worker) -
     if require_lease(job.pk, lease):
         return closed_job(job.pk, config=worker.config)  # by a try whose answer was lost
     # Runs before the last one have left no whole review, or there would be no other run.
-    return close_job(
-        job,
-        replace(outcomes[-1], telemetry=telemetry_of(outcomes)),
-        actor=worker.actor,
-        lease=lease,
-        config=worker.config,
-        now=worker.clock(),
-    )
+    whole = replace(outcomes[-1], telemetry=telemetry_of(outcomes))
+    by, now = worker.actor, worker.clock()
+    return close_job(job, whole, actor=by, lease=lease, config=worker.config, now=now)

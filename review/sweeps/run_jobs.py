@@ -265,10 +265,8 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
         jobs = ReviewJob.objects.reviews().filter(status=JobStatus.QUEUED)
     names = sorted(set(jobs.values_list("model_partition__name", flat=True)))
     if len(names) > 1:
-        raise UsageRefused(
-            f"these jobs are for several partitions: {', '.join(names)}",
-            hint=f"run one partition after the other: --model-partition {shlex.quote(names[0])}",
-        )
+        hint = f"run one partition after the other: --model-partition {shlex.quote(names[0])}"
+        raise UsageRefused(f"these jobs are for several partitions: {', '.join(names)}", hint=hint)
     if job_ids and not names:
         require_job(job_ids[0])
     return names[0] if names else None

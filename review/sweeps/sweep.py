@@ -62,7 +62,7 @@ def sweep(
     if partition == RULES_PARTITION:
         limits = replace(limits, max_cost_usd=None)
     runner = worker.provenance.runner or ""
-    expected = mean_cost(model_partition=partition, runner=runner)
+    expected = mean_cost(partition, runner)
     if expected is None and limits.max_cost_usd is not None:
         expected = _expected_cost(request, corpus, worker)
     policy = StopPolicy(limits, worker.stop, worker.slots, expected)
@@ -92,9 +92,8 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     answer = _answer(request, tally, worker, began)
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
-    answer.plan.estimates = priced_estimates(
-        planned, model_partition=request.model_partition, corpus=corpus, config=worker.config
-    )
+    partition, config = request.model_partition, worker.config
+    answer.plan.estimates = priced_estimates(planned, partition, corpus=corpus, config=config)
     return answer
 
 
@@ -149,13 +148,8 @@ class _Sweep:
         self.tally.add(update)
         self.policy.sent += isinstance(update, JobSent)
         if isinstance(update, JobRun):
-            document = update.document
-            self.policy.note(
-                update.usage,
-                failure=update.failure,
-                code=document.failure_code,
-                reason=document.failure_reason or "",
-            )
+            code, reason = update.document.failure_code, update.document.failure_reason or ""
+            self.policy.note(update.usage, update.failure, code, reason)
             if update.runs_rest_again:
                 feeder.again(update.missing)
         if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):
@@ -211,9 +205,7 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
     waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
     queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
     tokens = created.totals.estimated_prompt_tokens + sum(estimated for estimated, _pairs in queued)
-    cost, past_jobs = estimate_cost(
-        model_partition=request.model_partition, runner=runner, prompt_tokens=tokens
-    )
+    cost, past_jobs = estimate_cost(request.model_partition, runner, prompt_tokens=tokens)
     return PlanJson(
         new_jobs=created.totals.jobs,
         new_pairs=created.totals.pairs,

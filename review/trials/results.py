@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import chain
 
 from review.documents.base import from_row, problem_json
@@ -57,16 +58,13 @@ def read_gate_results(
         if gate.rule in RULES:
             tried.add(RULES_PARTITION)
         for name in partitions or sorted(tried):
-            if name == RULES_PARTITION:
-                cases = [
-                    _case_json(case, [judge_case(corpus, gate, case.text, case.note_path)])
-                    for case in read.cases
-                ]
-            else:
-                cases = [
-                    _case_of_runs(case, gate, runs.get((case.sha256, name), []))
-                    for case in read.cases
-                ]
+            cases = []
+            for case in read.cases:
+                if name == RULES_PARTITION:
+                    decision = judge_case(corpus, gate, case.text, case.note_path)
+                    cases.append(_case_json(case, [decision]))
+                else:
+                    cases.append(_case_of_runs(case, gate, runs.get((case.sha256, name), [])))
             found.append(_gate_json(gate, name, cases, read.problems))
     return found
 
@@ -86,33 +84,20 @@ def _runs(gate: Gate, cases: Iterable[GateCase]) -> Mapping[tuple[str, str], lis
 
 def _case_of_runs(case: GateCase, gate: Gate, runs: Sequence[ReviewPair]) -> CaseResultJson:
     """The runs with today's gate and prompt; older ones only make the case stale."""
-    today = [
-        pair
-        for pair in runs
-        if (pair.gate_snapshot.content_sha256, pair.job.prompt_version) == (gate.sha256, VERSION)
-    ]
+    now = (gate.sha256, VERSION)
+    texts = [(it.gate_snapshot.content_sha256, it.job.prompt_version) for it in runs]
+    today = [pair for pair, text in zip(runs, texts, strict=True) if text == now]
     done = [pair for pair in today if pair.decision]
     waiting = [pair.job_id for pair in today if pair.job.status in OPEN_JOB_STATUSES]
     state = STALE if len(today) < len(runs) else NOT_MEASURED
     if done or waiting:
         state = MEASURED if done else QUEUED
-    return _case_json(
-        case,
-        [pair.decision for pair in done],
-        state=state,
-        review_pair_ids=[pair.pk for pair in done],
-        open_job_ids=waiting,
-    )
+    result = _case_json(case, [pair.decision for pair in done], state)
+    result.review_pair_ids, result.open_job_ids = [pair.pk for pair in done], waiting
+    return result
 
 
-def _case_json(
-    case: GateCase,
-    decisions: list[str],
-    *,
-    state: str = MEASURED,
-    review_pair_ids: Sequence[int] = (),
-    open_job_ids: Sequence[int] = (),
-) -> CaseResultJson:
+def _case_json(case: GateCase, decisions: list[str], state: str = MEASURED) -> CaseResultJson:
     flagged = sum(decision in QUEUED_DECISIONS for decision in decisions)
     as_severe = decisions.count(case.severity) if case.severity else flagged
     right = flagged if case.expect is Expectation.FLAG else decisions.count(Decision.PASS)
@@ -126,8 +111,8 @@ def _case_json(
         right=right,
         other_severity=flagged - as_severe,
         missed=not decisions or right < len(decisions),
-        review_pair_ids=list(review_pair_ids),
-        open_job_ids=list(open_job_ids),
+        review_pair_ids=[],
+        open_job_ids=[],
     )
 
 
@@ -136,13 +121,10 @@ def _gate_json(
 ) -> GateResultJson:
     counted = [case for case in cases if not case.draft]
     # By case, for each of its runs that decided, whether it flagged the case.
-    flags = [
-        (
-            case.expect,
-            [word in QUEUED_DECISIONS for word in case.decisions if word in ACCEPTING_DECISIONS],
-        )
-        for case in counted
-    ]
+    flags = []
+    for case in counted:
+        decided = [word for word in case.decisions if word in ACCEPTING_DECISIONS]
+        flags.append((case.expect, [word in QUEUED_DECISIONS for word in decided]))
 
     def flagged(expect: Expectation) -> PortionJson:
         tried = [of_case for expected, of_case in flags if expected == expect and of_case]
@@ -172,7 +154,7 @@ def _portion(found: Sequence[bool], *, cases: int) -> PortionJson:
 
 
 def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decision:
-    given = rule_input(text, note_path=note_path, linker=corpus.linker)
+    given = rule_input(text, note_path, corpus.linker)
     return judge(gate.rule, given).decision
 
 
@@ -213,10 +195,8 @@ def plan_trials(
     paths = {
         (gate.gate_path, case.note_path): case.case_path for gate in results for case in gate.cases
     }
-    return [
-        [paths[pair.gate_path, pair.note_path] for pair in group.items]
-        for group in _wanting(request, results, corpus)
-    ]
+    groups = _wanting(request, results, corpus)
+    return [[paths[pair.gate_path, pair.note_path] for pair in group.items] for group in groups]
 
 
 def _wanting(
@@ -231,10 +211,8 @@ def _wanting(
             pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate)
             for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
                 rounds[number].append(pair)
-    return chain.from_iterable(
-        group_targets(pairs, grouping=Grouping.GATE, batch_size=request.batch_size)
-        for pairs in rounds
-    )
+    group = partial(group_targets, grouping=Grouping.GATE, batch_size=request.batch_size)
+    return chain.from_iterable(map(group, rounds))
 
 
 _MOST_CHANGED = 0.3
@@ -289,12 +267,9 @@ class NoSeed(InputRejected):
 
 def render_seed_prompt(gate: Gate, note: NoteText) -> str:
     """The prompt that asks a model for a seed; its answer goes to `case_of_answer`."""
-    lines = [
-        _TASK.format(note_path=note.path),
-        *framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text),
-        "\n# The note\n",
-        *framed("NOTE", note.path, note.text),
-    ]
+    framed_gate = framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)
+    lines = [_TASK.format(note_path=note.path), *framed_gate, "\n# The note\n"]
+    lines += framed("NOTE", note.path, note.text)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -308,11 +283,9 @@ def case_of_answer(answer: str, note: NoteText) -> str:
         raise NoSeed(f"{note.path}: the model made no seed: {text[5:].strip()}")
     changed = body_ratio(note.text, text)
     if text.strip() == note.text.strip() or changed > _MOST_CHANGED:
-        raise NoSeed(
-            f"the answer changes {changed:.0%} of the words of {note.path}; a seed is a small edit,"
-            f" of {_MOST_CHANGED:.0%} at most",
-            hint="ask again, or take another note",
-        )
+        much = f"the answer changes {changed:.0%} of the words of {note.path}"
+        message = f"{much}; a seed is a small edit, of {_MOST_CHANGED:.0%} at most"
+        raise NoSeed(message, hint="ask again, or take another note")
     return _draft(text, note)
 
 
@@ -326,10 +299,8 @@ def case_by_rule(corpus: Corpus, gate: Gate, note: NoteText) -> str | None:
     text = f"{note.text.rstrip()}\n\n{_FAULTS[gate.rule]}\n"
     before, after = (judge_case(corpus, gate, one, note.path) for one in (note.text, text))
     if before is not Decision.PASS or after is Decision.PASS:
-        raise NoSeed(
-            f"{note.path}: the rule {gate.rule} decides {before} before the edit, {after} after it",
-            hint="take another note",
-        )
+        decided = f"the rule {gate.rule} decides {before} before the edit, {after} after it"
+        raise NoSeed(f"{note.path}: {decided}", hint="take another note")
     return _draft(text, note)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -58,10 +59,7 @@ def write_pick(pick: Pick) -> str:
 
 
 def read_picks(request: HttpRequest) -> list[Pick]:
-    """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so.
-
-    :raises NoSuchPick, MissingField: the form is not ours.
-    """
+    """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so."""
     note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
     picks = []
@@ -80,14 +78,9 @@ def ack(request: HttpRequest) -> HttpResponse:
     require_permission(request, "review.change_acceptance")
     picks = read_picks(request)
     config = settings.current()
-    answers = ack_picks(
-        picks,
-        actor=actor(request),
-        reason=field(request, "reason"),
-        corpus=Corpus(config),
-        config=config,
-        now=timezone.now(),
-    )
+    said = {"actor": actor(request), "reason": field(request, "reason")}
+    corpus, now = Corpus(config), timezone.now()
+    answers = ack_picks(picks, **said, corpus=corpus, config=config, now=now)
     acked = [item.gate_id for answer in answers for item in answer.acked]
     fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
     refused = [item.message for answer in answers for item in answer.refused]
@@ -141,11 +134,8 @@ def request_picks(
     skipped = [item for answer in answers for item in answer.skipped]
     if jobs:
         pairs = count_words(sum(job.pair_count for job in jobs), "pair")
-        messages.success(
-            request,
-            f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
-            " Run them with: commonplace run_review_jobs --all",
-        )
+        made = f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
+        messages.success(request, f"{made} Run them with: commonplace run_review_jobs --all")
     if skipped:
         named = [f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped]
         messages.warning(request, f"Not requested: {_and_more(named, '; ')}")
@@ -186,12 +176,9 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
             against=Against(filters.one("against", Against.ACCEPTED)),
             all_lines=filters.one("lines") == _ALL,
         )
-        return page(
-            request,
-            "review/diff.html",
-            lambda: _context(filters, wanted, corpus, config),
-            document=lambda: change_document(corpus, wanted),
-        )
+        context = partial(_context, filters, wanted, corpus, config)
+        document = partial(change_document, corpus, wanted)
+        return page(request, "review/diff.html", context, document=document)
 
 
 def _choose(
@@ -213,9 +200,8 @@ def _context(
     change = read_pair_change(corpus, wanted, config=config)
     row = change.accepted
     digests = (change.note.now_sha256, change.gate.now_sha256)
-    pick = Pick(
-        row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
-    )
+    key = (row.note.path, change.gate_id, wanted.model_partition)
+    pick = Pick(*key, *digests, row.event.review_pair_id)
     return {
         "filters": filters,
         "change": change,
