@@ -69,11 +69,8 @@ class QuoteFinder:
             self.load([pair_id])
         before, now = self._reviewed[pair_id], self._text_of(note_path)
         line_now = follow_quote(before, now, quote=quote, line=line)
-        is_gone = (
-            bool(now and quote_lines(before, quote))
-            and line_now is None
-            and not quote_lines(now, quote)
-        )
+        was_there = bool(now and quote_lines(before, quote))
+        is_gone = was_there and line_now is None and not quote_lines(now, quote)
         return QuoteNow(line_now, is_gone=is_gone)
 
     def _read(self, note_path: str) -> str:
@@ -100,12 +97,8 @@ def read_findings_now(
     # When the text that a pair's reviewer read was taken; an ack since then does not move it.
     jobs = ReviewPair.objects.filter(pk__in=NamedKeys(keys))
     read_at = dict(jobs.values_list("pk", "job__created_at")) if decided else {}
-    changed = [
-        pair.pk
-        for pair, note_path, _gate_path in pairs
-        if digests.get(note_path) not in (None, pair.note_snapshot.content_sha256)
-    ]
-    quotes.load(changed)
+    read = [(pair, digests.get(path, pair.note_snapshot.content_sha256)) for pair, path, _ in pairs]
+    quotes.load([pair.pk for pair, now in read if now != pair.note_snapshot.content_sha256])
     for (pair, note_path, _gate_path), findings in zip(pairs, found, strict=True):
         digest = digests.get(note_path, "")
         for finding in findings:

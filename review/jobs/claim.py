@@ -65,9 +65,6 @@ class ClaimRequest:
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
     """Claim the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
 
-    :raises UsageRefused: flags that contradict each other.
-    :raises ModelNameRefused: the model or the effort is no name.
-    :raises UnknownJob: no job has this id.
     :raises JobNotClaimable: the job is not queued; says who has it, and since when.
     :raises PartitionMismatch: the named model makes another partition than the job's.
     """
@@ -96,15 +93,15 @@ def claim_job(job: ReviewJob, request: ClaimRequest, *, config: Config, now: dat
     :raises JobNotClaimable, PartitionMismatch: as `claim` does.
     """
     if job.status == JobStatus.QUEUED:
-        validated = validate_provenance(
-            job.model_partition.name,
-            request.provenance,
-            effort_unknown=request.effort_unknown,
-            config=config,
-        )
+        validated = _validate(job.model_partition.name, request, config)
         if _claim([job.pk], request, now=now):
             return validated
     raise _not_claimable(require_job(job.pk), request)
+
+
+def _validate(partition: str, request: ClaimRequest, config: Config) -> Validated:
+    said, unknown = request.provenance, request.effort_unknown
+    return validate_provenance(partition, said, effort_unknown=unknown, config=config)
 
 
 def _fitting_partitions(
@@ -119,9 +116,7 @@ def _fitting_partitions(
     names = queued.order_by("model_partition__name").values_list("model_partition__name", flat=True)
     for name in names.distinct():
         try:
-            fitting[name] = validate_provenance(
-                name, request.provenance, effort_unknown=request.effort_unknown, config=config
-            )
+            fitting[name] = _validate(name, request, config)
         except PartitionMismatch as refused:
             mismatch = refused
     if mismatch is not None and not fitting:
@@ -204,30 +199,20 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
         taking.open_ids = {it.open_review_job_id for it in targets if it.open_review_job_id}
         taking.fill_from(taking.open_ids)
         waiting = [item for item in targets if item.open_review_job_id is None]
-        groups = group_targets(
-            waiting, grouping=request.grouping, across_lenses=request.across_lenses
-        )
-        for group in groups:
+        across = request.across_lenses
+        for group in group_targets(waiting, grouping=request.grouping, across_lenses=across):
             if taking.is_full:
                 break
             taking.create(group.items)
     if not taking.jobs:
         raise taking.mismatch or taking.nothing(corpus)
-    return TakenJson(
-        jobs=taking.jobs,
-        created=taking.created,
-        skipped=taking.skipped[:_SHOWN_SKIPPED],
-        queued=queued.count(),
-        left=_count_left(targets, taking),
-    )
-
-
-def _count_left(targets: Sequence[TargetJson], taking: _Taking) -> int:
-    """Count the pairs that are in no job that somebody works on."""
+    # Pairs that are in no job that somebody works on.
     running = ReviewJob.objects.filter(pk__in=NamedKeys(taking.open_ids), status=JobStatus.RUNNING)
     ids = set(running.values_list("pk", flat=True))
-    made = sum(job.pair_count for job in taking.jobs if job.review_job_id not in ids)
-    return max(0, sum(item.open_review_job_id not in ids for item in targets) - made)
+    taken = sum(job.pair_count for job in taking.jobs if job.review_job_id not in ids)
+    left = sum(item.open_review_job_id not in ids for item in targets) - taken
+    skipped = taking.skipped[:_SHOWN_SKIPPED]
+    return from_row(TakenJson, taking, skipped=skipped, queued=queued.count(), left=max(0, left))
 
 
 @dataclass

@@ -52,7 +52,7 @@ from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.sentinels import token_is_free
 from review.selection.freshness import in_flight
 from review.settings.config import RULES_PARTITION, Config
-from review.vocabulary import Grouping, JobPurpose, JobStatus, PairStatus, ProblemCode
+from review.vocabulary import Grouping, JobPurpose, JobStatus, ProblemCode
 
 _Keys = dict[tuple[str, str], FileSnapshot]
 
@@ -144,10 +144,9 @@ class JobFactory:
         if ALREADY_QUEUED in omit:
             queued = in_flight(self.model_partition, note_paths={pair.note_path for pair in pairs})
         # After the look at open jobs: one that closed in between is accepted by now.
-        accepted = CurrentAcceptance.objects.filter(
-            model_partition__name=self.model_partition,
-            note_id__in={keys[pair.note_path, pair.note.sha256].path_id for pair in pairs},
-        )
+        notes = {keys[pair.note_path, pair.note.sha256].path_id for pair in pairs}
+        accepted = CurrentAcceptance.objects.of_partition(self.model_partition)
+        accepted = accepted.filter(note_id__in=notes)
         snapshots = ("note_snapshot_id", "gate_snapshot_id")
         fresh = set(accepted.values_list(*snapshots)) if FRESH in omit else set()
         omitted = {}
@@ -161,7 +160,7 @@ class JobFactory:
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
         texts = ((pair.note_path, pair.note.text, pair.gate) for pair in pairs)
-        return render_pairs(texts, token, bundle_output_path, prompt_note=self._prompt_note)
+        return render_pairs(texts, token, bundle_output_path, self._prompt_note)
 
     def _store(self, jobs: Sequence[tuple[ReviewJob, list[ReviewPair], str]]) -> None:
         ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
@@ -189,15 +188,8 @@ def _key(pair: DraftPair) -> tuple[str, str]:
 
 def _pair_row(job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
     note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
-    return ReviewPair(
-        job=job,
-        ordinal=ordinal,
-        note=note.path,
-        gate=gate.path,
-        note_snapshot=note,
-        gate_snapshot=gate,
-        status=PairStatus.PENDING,
-    )
+    texts = {"note_snapshot": note, "gate_snapshot": gate}
+    return ReviewPair(job=job, ordinal=ordinal, note=note.path, gate=gate.path, **texts)
 
 
 def _draw_token(pairs: Sequence[DraftPair]) -> str:
@@ -247,7 +239,6 @@ def create_jobs(
     Jobs are stored in transactions of a few dozen, so a refusal in the middle keeps those before it;
     running the same again then skips them as queued.
 
-    :raises UsageRefused: a batch size with grouping `note`.
     :raises ForeignJobFolder: another store has a folder of an id that was to be allocated.
     :raises ArtifactNotWritten: the system refused to write a file.
     """
@@ -351,10 +342,9 @@ class _Creation:
             try:
                 made, skipped = self.factory.create(some, omit=self.request.omit)
             except (ArtifactNotWritten, ForeignJobFolder) as refused:
-                raise type(refused)(
-                    f"{refused.message}; {len(job_ids)} jobs were made before that and stay queued",
-                    hint=refused.hint,
-                ) from refused
+                why = f"{len(job_ids)} jobs were made before that and stay queued"
+                message = f"{refused.message}; {why}"
+                raise type(refused)(message, hint=refused.hint) from refused
             job_ids += made
             self.skipped += skipped
         return job_ids

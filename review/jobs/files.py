@@ -85,7 +85,10 @@ class JobFiles:
             review_job_id=job.pk,
             model_partition=job.model_partition.name,
             replaces=job.replaces_id,
-            pairs=[_manifest_pair(pair, self.config) for pair in self.pairs],
+            pairs=[
+                from_row(ManifestPair, pair, pair_status=pair.status, **_names(pair, self.config))
+                for pair in self.pairs
+            ],
         )
         return render_manifest(manifest)
 
@@ -139,10 +142,6 @@ def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
         return True
 
 
-def _manifest_pair(pair: ReviewPair, config: Config) -> ManifestPair:
-    return from_row(ManifestPair, pair, pair_status=pair.status, **_names(pair, config))
-
-
 def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
     return from_row(
         ResultRecord,
@@ -180,9 +179,7 @@ def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> byte
         (pair.note.path, pair.note_snapshot.text, gate_of(pair.gate.path, pair.gate_snapshot.text))
         for pair in job.pairs.select_related(*related).order_by("ordinal")
     ]
-    prompt = render_pairs(
-        pairs, job.sentinel_token, job.bundle_output_path, prompt_note=linker.prompt_note
-    )
+    prompt = render_pairs(pairs, job.sentinel_token, job.bundle_output_path, linker.prompt_note)
     data = prompt.encode()
     return data if sha256_hex(data) == job.prompt_sha256 else None
 
@@ -199,7 +196,6 @@ def render_pairs(
     pairs: Iterable[tuple[str, str, Gate]],
     token: str,
     bundle_output_path: str,
-    *,
     prompt_note: Callable[[str, str], PromptNote],
 ) -> str:
     """Return the prompt for pairs: the path and the text of a note, and a gate."""
@@ -209,15 +205,9 @@ def render_pairs(
     request = PromptRequest(
         token=token,
         bundle_output_path=bundle_output_path,
-        pairs=[
-            ExpectedPair(ordinal, path, gate.gate_id)
-            for ordinal, (path, _text, gate) in enumerate(pairs, 1)
-        ],
+        pairs=[ExpectedPair(n, path, gate.gate_id) for n, (path, _, gate) in enumerate(pairs, 1)],
         notes=[prompt_note(path, text) for path, text in notes.items()],
-        gates=[
-            PromptGate(gate.gate_id, gate.path, gate.text, gate.reads_links)
-            for gate in gates.values()
-        ],
+        gates=[PromptGate(it.gate_id, it.path, it.text, it.reads_links) for it in gates.values()],
     )
     return render_prompt(request)
 

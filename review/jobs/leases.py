@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -17,15 +18,10 @@ from review.vocabulary import JobNote, JobStatus, PairStatus
 
 
 def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime) -> dict[int, str]:
-    """Return running jobs that started too long ago or whose parent here is gone, each with why.
-
-    A job whose parent is alive on this host is none, however long it takes.
-    """
+    """Return running jobs that started too long ago or whose parent here is gone, each with why."""
     running = ReviewJob.objects.filter(status=JobStatus.RUNNING).order_by("pk")
-    found = {
-        job.pk: abandonment(job, older_than=older_than, processes=processes, now=now)
-        for job in running
-    }
+    why = partial(abandonment, older_than=older_than, processes=processes, now=now)
+    found = {job.pk: why(job) for job in running}
     return {job_id: because for job_id, because in found.items() if because}
 
 
@@ -91,11 +87,9 @@ def new_lease(length: timedelta) -> Lease:
 
 def may_take_over(job: ReviewJob, *, processes: Processes) -> bool:
     """Return whether the worker of a job with a lease is gone: its process, or its lease."""
-    return bool(
-        job.status == JobStatus.RUNNING
-        and job.claim_token
-        and parent_is_alive(job, processes=processes) is False
-    )
+    if job.status != JobStatus.RUNNING or not job.claim_token:
+        return False
+    return parent_is_alive(job, processes=processes) is False
 
 
 def take_over(

@@ -21,7 +21,7 @@ from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
-from review.web.render.markdown import render_diff, render_text
+from review.web.render.markdown import render_diff, render_markdown, render_plain
 from review.web.render.tokens import Look
 
 _SHOWN = "shown"
@@ -95,7 +95,6 @@ def _context(
     text = gate.text if gate else ""
     if not gate and document.texts:
         text = snapshot_text(document.texts[0].snapshot_id)
-    look = Look(headings=(2, 3))
     change = change_since(gate, against) if gate and against is not None else None
     return {
         "filters": filters,
@@ -111,7 +110,9 @@ def _context(
             for state, number in document.dispositions.items()
             if number and state != DispositionState.OPEN
         ],
-        "html": render_text(text, by_lines="as" in filters.values, look=look, line_anchors=False),
+        "html": render_plain(text)
+        if "as" in filters.values
+        else render_markdown(text, look=Look(headings=(2, 3))),
         "change_html": render_diff(change) if change else "",
         "tried": [item for item in document.examples if item.holds is not None],
     }

@@ -89,18 +89,14 @@ def jobs(request: HttpRequest) -> HttpResponse:
         found = found.filter(pk__lt=int(place[0]))
     ids = list(found.values_list("pk", flat=True)[: size + 1])
     paged = filters.cut(ids, size, lambda job_id: (job_id,))
+    shown = show_jobs(paged.items, gates_folder=settings.current().gates_folder)
+    # The document has them as the command gives them: the oldest first.
     return page(
         request,
         "review/jobs.html",
-        lambda: _list_context(filters, paged, needing or _needing()),
-        document=lambda: _list_document(paged),
+        lambda: _list_context(filters, paged, shown, needing or _needing()),
+        document=JobListJson(jobs=shown[::-1], next=paged.next_document or UNSET),
     )
-
-
-def _list_document(paged: Paged[int]) -> JobListJson:
-    """The jobs of the page as the command gives them: the oldest first."""
-    jobs = show_jobs(reversed(paged.items), gates_folder=settings.current().gates_folder)
-    return JobListJson(jobs=jobs, next=paged.next_document or UNSET)
 
 
 def _needing() -> dict[str, list[int]]:
@@ -110,7 +106,7 @@ def _needing() -> dict[str, list[int]]:
 
 
 def _list_context(
-    filters: Filters, paged: Paged[int], needing: Mapping[str, list[int]]
+    filters: Filters, paged: Paged[int], jobs: Sequence[JobJson], needing: Mapping[str, list[int]]
 ) -> dict[str, Any]:
     counts = count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
@@ -119,7 +115,7 @@ def _list_context(
         "paged": paged,
         "rows": [
             (job, [need for need, ids in needing.items() if job.review_job_id in ids], _tally(job))
-            for job in show_jobs(paged.items, gates_folder=settings.current().gates_folder)
+            for job in jobs
         ],
         "facets": [
             filters.facet("status", "Status", counts["status"]),
@@ -155,12 +151,8 @@ def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
 def _to_request(job: JobJson) -> list[PairJson]:
     """The missing pairs of a closed job that no open job will answer."""
     waiting = in_flight(job.model_partition)
-    return [
-        pair
-        for pair in job.pairs
-        if pair.pair_status == PairStatus.MISSING
-        and (pair.note_path, pair.gate_path) not in waiting
-    ]
+    missing = (pair for pair in job.pairs if pair.pair_status == PairStatus.MISSING)
+    return [pair for pair in missing if (pair.note_path, pair.gate_path) not in waiting]
 
 
 def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
@@ -201,12 +193,8 @@ def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
     if facts.state == "there":
         data = read_job_file(job_id, name, config=settings.current()) or b""
     text = data.decode("utf-8", "replace")
-    return {
-        "name": name,
-        "facts": facts,
-        "text": text[:SHOWN_CHARACTERS],
-        "is_whole": len(text) <= SHOWN_CHARACTERS,
-    }
+    shown = text[:SHOWN_CHARACTERS]
+    return {"name": name, "facts": facts, "text": shown, "is_whole": shown == text}
 
 
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:

@@ -242,13 +242,11 @@ def _html(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> 
     text = shown.kept.text if shown.kept else shown.text
     if text is None:
         return SafeString("")
-    marks = mark_findings(
-        (item.finding, item.finding.line_now or item.finding.line)
-        for item in shown.document.findings
-    )
+    found = [item.finding for item in shown.document.findings]
+    marks = mark_findings((item, item.line_now or item.line) for item in found)
     links = note_links(corpus, shown.path, config=config)
     look = Look(link_to=links, headings=(2, 3), flavour=corpus.flavour)
-    return render_text(text, by_lines="as" in filters.values, look=look, quotes=marks)
+    return render_text(text, look, by_lines="as" in filters.values, quotes=marks)
 
 
 def _changed(rows: Iterable[Row], text: str | None) -> dict[str, Any]:

@@ -201,7 +201,7 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config
         "review": shown,
         "part": part.value,
         "judged": {ReviewPart.NOTE: shown.note, ReviewPart.GATE: shown.gate}.get(part),
-        "html": render_text(text, by_lines="as" in filters.values, look=look, quotes=marks),
+        "html": render_text(text, look, by_lines="as" in filters.values, quotes=marks),
         "choices": [word.value for word in ACCEPTING_DECISIONS],
         "beside": neighbours(filters, key) if "from" in filters.values else None,
         "can_override": can_override,

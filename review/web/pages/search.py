@@ -26,11 +26,7 @@ from review.web.core.responses import page
 
 # Seconds that a request spends on texts that are not indexed yet; the next search goes on.
 _INDEX_SECONDS = 1.0
-_LABELS: dict[str, str] = {
-    SearchKind.NOTE: "notes",
-    SearchKind.FINDING: "findings",
-    SearchKind.REVIEW: "reviews",
-}
+_LABELS = {kind.value: f"{kind}s" for kind in SearchKind}
 
 
 def search(request: HttpRequest) -> HttpResponse:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from functools import partial
 from itertools import groupby, islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from django.db.models import Count, F, Min, Q, QuerySet
+from django.db.models import Count, F, Min, Q, QuerySet, TextChoices
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from msgspec import structs
@@ -20,7 +21,7 @@ from review import settings
 from review.documents.base import Document, from_row
 from review.domain.paths import gate_label
 from review.jobs.board import show_event
-from review.jobs.costs import CostsJson, read_costs
+from review.jobs.costs import read_costs
 from review.jobs.job_documents import (
     AcceptanceEventJson,
     DecisionEventJson,
@@ -162,23 +163,16 @@ def costs(request: HttpRequest) -> HttpResponse:
         f"costs {partition}",
         lambda _corpus, config: read_costs(model_partition=partition, config=config),
     ).value
+    trend, _lenses = trends()
+    costs = {name: spent for name, spent in trend.costs.items() if filters.accepts(partition=name)}
+    chart = make_chart(trend.ends, costs, digits=2)
+    context = {"filters": filters, "partition": partition, "costs": found, "chart": chart}
     return page(
         request,
         "review/costs.html",
-        lambda: _costs_context(filters, found),
+        context,
         document=lambda: structs.replace(read_whole_status(partition), costs=found),
     )
-
-
-def _costs_context(filters: Filters, found: CostsJson) -> dict[str, Any]:
-    trend, _lenses = trends()
-    costs = {name: spent for name, spent in trend.costs.items() if filters.accepts(partition=name)}
-    return {
-        "filters": filters,
-        "partition": filters.one("partition"),
-        "costs": found,
-        "chart": make_chart(trend.ends, costs, digits=2),
-    }
 
 
 def make_chart(
@@ -194,13 +188,8 @@ def make_chart(
     if not top:
         return None
     lines = [
-        {
-            "name": name,
-            "last": values[-1],
-            "points": _points(values, top),
-            "kind": number % _LINES,
-        }
-        for number, (name, values) in enumerate(series.items())
+        {"name": name, "last": values[-1], "points": _points(values, top), "kind": n % _LINES}
+        for n, (name, values) in enumerate(series.items())
     ]
     rows = [(end, [values[n] for values in series.values()]) for n, end in enumerate(ends)]
     return {"ends": ends, "lines": lines, "top": top, "digits": digits, "rows": rows}
@@ -215,26 +204,21 @@ def _points(values: Sequence[float], top: float) -> str:
 EVENTS_A_PAGE = 100
 
 
-class EventKind(StrEnum):
-    JOB = "job"
-    FINDING = "finding"
-    REVIEW = "review"
-    ACCEPTANCE = "acceptance"
+class EventKind(TextChoices):
+    JOB = "job", "jobs"
+    FINDING = "finding", "findings"
+    REVIEW = "review", "decisions"
+    ACCEPTANCE = "acceptance", "acks and overrides"
 
 
 _EVENT_FILTERS = {
-    "what": [kind.value for kind in EventKind],
+    "what": EventKind.values,
     "to": JobStatus.values,
     "as": DispositionState.values,
     "actor": None,
     "job": None,
 }
-_WHAT = {
-    "job": "jobs",
-    "finding": "findings",
-    "review": "decisions",
-    "acceptance": "acks and overrides",
-}
+_WHAT = dict(EventKind.choices)
 _ACTORS = {"human:": "people", "agent:": "agents", "sweep:": "sweeps"}
 
 
@@ -263,24 +247,20 @@ def events(request: HttpRequest) -> HttpResponse:
     folder = settings.current().gates_folder
     found, following = newest_events(filters, limit=EVENTS_A_PAGE, gates_folder=folder)
     paged = filters.page(found, following=following)
-    return page(
-        request,
-        "review/events.html",
-        lambda: {
-            "filters": filters,
-            "facets": [
-                filters.facet("what", "What", dict.fromkeys(_WHAT), labels=_WHAT.__getitem__),
-                filters.facet(
-                    "actor", "By", dict.fromkeys(_ACTORS), labels=lambda who: _ACTORS.get(who, who)
-                ),
-                filters.facet("to", "Job became", dict.fromkeys(JobStatus.values)),
-                filters.facet("as", "Finding became", dict.fromkeys(DispositionState.values)),
-            ],
-            "paged": paged,
-            "events": together(found),
-        },
-        document=lambda: _events_document(found, paged.next_document),
-    )
+    by = {who: _ACTORS.get(who, who) for who in (*_ACTORS, *filters.all("actor"))}
+    context = {
+        "filters": filters,
+        "facets": [
+            filters.facet("what", "What", dict.fromkeys(_WHAT), labels=_WHAT.__getitem__),
+            filters.facet("actor", "By", dict.fromkeys(_ACTORS), labels=by.__getitem__),
+            filters.facet("to", "Job became", dict.fromkeys(JobStatus.values)),
+            filters.facet("as", "Finding became", dict.fromkeys(DispositionState.values)),
+        ],
+        "paged": paged,
+        "events": together(found),
+    }
+    document = partial(_events_document, found, paged.next_document)
+    return page(request, "review/events.html", context, document=document)
 
 
 def together(events: Iterable[EventRow]) -> list[list[EventRow]]:
@@ -292,13 +272,8 @@ def _events_document(found: Iterable[EventRow], following: str | None) -> EventL
     of: dict[EventKind, list[Any]] = {kind: [] for kind in EventKind}
     for row in found:
         of[row.kind].append(row.event)
-    return EventListJson(
-        events=of[EventKind.JOB],
-        dispositions=of[EventKind.FINDING],
-        decisions=of[EventKind.REVIEW],
-        acceptances=of[EventKind.ACCEPTANCE],
-        next=following,
-    )
+    names = ("events", "dispositions", "decisions", "acceptances")
+    return EventListJson(next=following, **dict(zip(names, of.values(), strict=True)))
 
 
 def newest_events(
@@ -311,17 +286,16 @@ def newest_events(
     keys = filters.place(*[int] * len(EventKind)) or (0,) * len(EventKind)
     # A key of each kind; 0 means its newest.
     cursor = dict(zip(EventKind, keys, strict=True))
-    streams = [
-        [
-            (row.at, kind, row)
-            for row in (rows.filter(pk__lt=cursor[kind]) if cursor[kind] else rows)[: limit + 1]
-        ]
-        for kind, rows in _streams(filters).items()
-    ]
-    by_time = heapq.merge(*streams, key=lambda found: found[0], reverse=True)
+    streams = []
+    for kind, rows in _streams(filters).items():
+        behind = rows.filter(pk__lt=cursor[kind]) if cursor[kind] else rows
+        streams.append([(row.at, kind, row) for row in behind[: limit + 1]])
+    by_time = heapq.merge(*streams, key=itemgetter(0), reverse=True)
     merged = list(islice(by_time, limit + 1))
     found = merged[:limit]
-    reported = _reports({row.fingerprint for _at, kind, row in found if kind is EventKind.FINDING})
+    marks = {row.fingerprint for _at, kind, row in found if kind is EventKind.FINDING}
+    # The latest report of each finding.
+    reported = latest_of(Finding.objects.select_related("pair__note", "pair__gate"), marks)
     events = [
         EventRow(kind, row.pk, at, _event(kind, row, reported, gates_folder))
         for at, kind, row in found
@@ -332,15 +306,14 @@ def newest_events(
 
 def _streams(filters: Filters) -> dict[EventKind, QuerySet[Any]]:
     """Statuses and a job select events of jobs only, and states dispositions only."""
-    conditions: dict[EventKind, dict[str, Any]] = {
-        EventKind.JOB: {"to_status__in": filters.all("to"), "job_id": filters.key("job")},
-        EventKind.FINDING: {"state__in": filters.all("as")},
-    }
-    given = {
-        kind: {name: value for name, value in found.items() if value not in ((), None)}
-        for kind, found in conditions.items()
-    }
-    selected = [kind for kind, found in given.items() if found] or list(EventKind)
+    given: dict[EventKind, dict[str, Any]] = defaultdict(dict)
+    if statuses := filters.all("to"):
+        given[EventKind.JOB]["to_status__in"] = statuses
+    if (job_id := filters.key("job")) is not None:
+        given[EventKind.JOB]["job_id"] = job_id
+    if states := filters.all("as"):
+        given[EventKind.FINDING]["state__in"] = states
+    selected = list(given) or list(EventKind)
     streams: dict[EventKind, QuerySet[Any]] = {
         EventKind.JOB: JobEvent.objects.all(),
         EventKind.FINDING: Disposition.objects.all(),
@@ -375,7 +348,3 @@ def _event(kind: EventKind, row: Any, reported: dict[str, Finding], folder: str)
     if kind is EventKind.REVIEW:
         return from_row(DecisionEventJson, row, review_pair_id=row.pair_id, **named)
     return from_row(AcceptanceEventJson, row, model_partition=row.model_partition.name, **named)
-
-
-def _reports(fingerprints: Iterable[str]) -> dict[str, Finding]:
-    return latest_of(Finding.objects.select_related("pair__note", "pair__gate"), fingerprints)

@@ -67,25 +67,25 @@ class FindingMark(NamedTuple):
 
 
 def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[FindingMark]:
-    return [
-        FindingMark(
-            line,
-            item.fingerprint,
-            item.severity,
-            item.text,
-            reverse("finding", args=[item.fingerprint]),
-        )
-        for item, line in found
-        if line is not None
-    ]
+    marks = []
+    for item, line in found:
+        if line is not None:
+            href = reverse("finding", args=[item.fingerprint])
+            marks.append(FindingMark(line, item.fingerprint, item.severity, item.text, href))
+    return marks
+
+
+def render_text(
+    text: str, look: Look, *, by_lines: bool, quotes: Sequence[FindingMark] = ()
+) -> SafeString:
+    """Return `text` line by line as it is written, or as Markdown with anchors of lines."""
+    if by_lines:
+        return render_plain(text, quotes=quotes)
+    return render_markdown(text, look=look, line_anchors=True, quotes=quotes)
 
 
 def render_markdown(
-    text: str,
-    *,
-    line_anchors: bool = False,
-    quotes: Sequence[FindingMark] = (),
-    look: Look = _LOOK,
+    text: str, *, look: Look = _LOOK, line_anchors: bool = False, quotes: Sequence[FindingMark] = ()
 ) -> SafeString:
     """Return `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
 
@@ -114,20 +114,6 @@ def render_markdown(
     return SafeString(clean + (_CUT if len(shown) < len(text) else ""))
 
 
-def render_text(
-    text: str,
-    *,
-    by_lines: bool,
-    look: Look,
-    quotes: Sequence[FindingMark] = (),
-    line_anchors: bool = True,
-) -> SafeString:
-    """Return `text` line by line as it is written, or as Markdown."""
-    if by_lines:
-        return render_plain(text, quotes=quotes)
-    return render_markdown(text, line_anchors=line_anchors, quotes=quotes, look=look)
-
-
 def render_plain(
     text: str, *, quotes: Sequence[FindingMark] = (), prefix: str = "text-"
 ) -> SafeString:
@@ -150,10 +136,8 @@ def render_plain(
             written.append(_CUT)
             break
         written.append(html)
-    return SafeString(
-        '<div class="source" tabindex="0" role="group" aria-label="text by lines">'
-        f"{''.join(written)}</div>"
-    )
+    start = '<div class="source" tabindex="0" role="group" aria-label="text by lines">'
+    return SafeString(f"{start}{''.join(written)}</div>")
 
 
 def visible(text: str) -> str:

@@ -34,16 +34,12 @@ def highlighted(code: str, info: str) -> SafeString:
         return escape(code)
     from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
 
-    pieces = (
-        (CLASSES.get(STANDARD_TYPES.get(kind, "")[:1]), text)
-        for kind, text in lexer.get_tokens(code)
-    )
-    return SafeString(
-        "".join(
-            format_html('<span class="{}">{}</span>', name, text) if name else escape(text)
-            for name, text in pieces
-        )
-    )
+    pieces = []
+    for kind, text in lexer.get_tokens(code):
+        name = CLASSES.get(STANDARD_TYPES.get(kind, "")[:1])
+        piece = format_html('<span class="{}">{}</span>', name, text) if name else escape(text)
+        pieces.append(piece)
+    return SafeString("".join(pieces))
 
 
 @cache
