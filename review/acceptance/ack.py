@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
@@ -209,8 +210,8 @@ def accept_now(
     texts = {(side.path, side.sha256): side.text for side in sides}
     keys = FileSnapshot.objects.take(texts, now=now)
     partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
-    said = {"kind": options.kind, "actor": options.actor, "reason": options.reason}
-    said |= {"model_partition_id": partition.pk, "text_read_at": now}
+    said: dict[str, Any] = {"model_partition_id": partition.pk, "text_read_at": now}
+    said |= {"kind": options.kind, "actor": options.actor, "reason": options.reason}
     rows = []
     for pair, decision, pair_id in pairs:
         note, gate = (keys[text.path, text.sha256] for text in (pair.note, pair.gate))

@@ -98,8 +98,9 @@ def ack_selection(
         for item in targets
         if item.is_change
     }
-    said = {"model_partition": partition, "actor": actor, "reason": reason}
-    options = AckOptions(accept_gate_change=True, **said)
+    options = AckOptions(
+        model_partition=partition, actor=actor, reason=reason, accept_gate_change=True
+    )
     answer = _ack_as_listed(changes.values(), options, corpus=corpus, now=now)
     answer.ignored = sum(not item.is_change for item in targets)
     return answer
@@ -131,8 +132,8 @@ def ack_trivial_changes(
     refused = list(_deleted_quotes(corpus, measured))
     gone = {(item.note_path, item.gate_path) for item in refused}
     kept = [target for target in measured if (target.note_path, target.gate_path) not in gone]
-    said = {"model_partition": partition, "actor": actor, "reason": reason}
-    options = AckOptions(kind=AcceptanceKind.AUTO_ACK, **said)
+    kind = AcceptanceKind.AUTO_ACK
+    options = AckOptions(model_partition=partition, actor=actor, reason=reason, kind=kind)
     acks = _ack_as_listed(kept, options, corpus=corpus, now=None if dry_run else now)
     left = [target for target in trivial if target.accepted_review_pair_id is None]
     return TrivialAcksJson(

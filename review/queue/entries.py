@@ -99,7 +99,7 @@ def read_warn_queue(
             notes = corpus.notes_at(paths)
         return digests_of(corpus, notes, paths)
 
-    gates = ()
+    gates: tuple[str, ...] = ()
     if wanted.gates:
         gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) or _NO_GATE
     wanted = replace(wanted, gates=gates, since=tuple(NoteNow.values))

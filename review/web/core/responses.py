@@ -151,8 +151,9 @@ def prefer(request: HttpRequest) -> HttpResponse:
     for name, words in CHOICES.items():
         value = request.POST.get(name, "")
         if value in words:
-            kept = {"max_age": YEAR, "samesite": "Lax", "httponly": True, "secure": secure}
-            response.set_cookie(f"review-{name}", value, **kept)
+            response.set_cookie(
+                f"review-{name}", value, YEAR, samesite="Lax", httponly=True, secure=secure
+            )
     return response
 
 

@@ -279,7 +279,7 @@ def matrix(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     answer = pair_states()
     shown = Matrix(answer.value, filters)
-    paged = filters.page(following=(shown.following,) if shown.following else None)
+    paged = filters.page(shown.rows, following=(shown.following,) if shown.following else None)
     return page(
         request,
         "review/matrix.html",

@@ -272,8 +272,9 @@ def _events_document(found: Iterable[EventRow], following: str | None) -> EventL
     of: dict[EventKind, list[Any]] = {kind: [] for kind in EventKind}
     for row in found:
         of[row.kind].append(row.event)
-    names = ("events", "dispositions", "decisions", "acceptances")
-    return EventListJson(next=following, **dict(zip(names, of.values(), strict=True)))
+    jobs, findings, reviews, acceptances = of.values()
+    lists = {"dispositions": findings, "decisions": reviews, "acceptances": acceptances}
+    return EventListJson(events=jobs, next=following, **lists)
 
 
 def newest_events(
