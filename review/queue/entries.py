@@ -222,9 +222,6 @@ def queue_csv(entries: Iterable[QueueEntryJson]) -> str:
     for entry in entries:
         findings: list[QueueFindingJson | None] = [*entry.findings] or [None]
         for finding in findings:
-            writer.writerow([safe_cell(value) for value in _cells(entry, finding)])
+            values = (getattr(finding, name, getattr(entry, name, None)) for name in COLUMNS)
+            writer.writerow(map(safe_cell, values))
     return out.getvalue()
-
-
-def _cells(entry: QueueEntryJson, finding: QueueFindingJson | None) -> list[object]:
-    return [getattr(finding, name, getattr(entry, name, None)) for name in COLUMNS]

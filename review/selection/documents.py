@@ -27,7 +27,7 @@ class RenameJson(Document, kw_only=True):
 SELECTION_SCHEMA = "review-target-selector/1"
 
 
-class ChangeJson(Document, kw_only=True):
+class ChangeJson(Document):
     """The note's change since the text that was reviewed, as the gate sees it.
 
     `body_ratio`: inserted and deleted words over the words of the reviewed body; it may exceed 1.

@@ -24,7 +24,7 @@ from review.jobs.files import next_run_folder, read_job_prompt
 from review.jobs.provenance import PartitionMismatch, canonical_partition, validate_provenance
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
-from review.models import Provenance, ReviewJob, ReviewPair
+from review.models import Provenance, ReviewJob
 from review.runners.api.provider import ApiProvider, ModelCall
 from review.runners.api.run import open_provider, run_api
 from review.runners.outcome import RunnerOutcome
@@ -69,7 +69,11 @@ class Executor:
         related = ("note", "gate", "note_snapshot", "gate_snapshot")
         pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
         names = names_of(job, self.config)
-        rules = {pair.ordinal: _rule_of(pair, names[pair.ordinal][1]) for pair in pairs}
+        rules = {}
+        for pair in pairs:
+            at, gate_id = pair.gate.path, names[pair.ordinal][1]
+            gate = read_gate(path=at, gate_id=gate_id, text=pair.gate_snapshot.text)
+            rules[pair.ordinal] = gate.rule
         without = dict.fromkeys(names[key][1] for key, rule in rules.items() if rule not in RULES)
         if without:
             raise CannotRun(f"no rule judges {', '.join(without)}")
@@ -148,10 +152,6 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
             hint="make it again: commonplace review_doctor --repair",
         )
     return prompt
-
-
-def _rule_of(pair: ReviewPair, gate_id: str) -> str:
-    return read_gate(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
 
 
 def rule_input(text: str, note_path: str, linker: Linker) -> RuleInput:
@@ -290,9 +290,10 @@ def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) ->
         # The part after the last @ can belong to the name: claude-opus-4@20250514.
         names_effort = name and effort_part(build_model_partition(f"x{EFFORT_SEPARATOR}{effort}"))
         return name if names_effort else typed
-    declared_model = spec.settings.model
-    if declared_model and _makes(declared_model, partition, config):
-        return declared_model
+    if declared_model := spec.settings.model:
+        made = build_model_partition(declared_model, aliases=config.aliases)
+        if partition in (made, model_part(made)) or model_part(partition) == made:
+            return declared_model
     declared = config.partitions.get(partition)
     aliases = () if declared is None else declared.aliases
     spellings = [name for name in aliases if build_model_partition(name) == partition]
@@ -300,13 +301,6 @@ def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) ->
         return spellings[0]
     if aliases:
         hint = f"say which one is to run: --runner-model {shlex.quote(aliases[0])}"
-        models = ", ".join(aliases)
-        raise UsageRefused(
-            f"partition {partition!r} stands for several models: {models}", hint=hint
-        )
+        several = f"partition {partition!r} stands for several models"
+        raise UsageRefused(f"{several}: {', '.join(aliases)}", hint=hint)
     return model_part(partition)
-
-
-def _makes(model: str, partition: str, config: Config) -> bool:
-    made = build_model_partition(model, aliases=config.aliases)
-    return partition in (made, model_part(made)) or model_part(partition) == made

@@ -181,11 +181,8 @@ def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime
         runner_effort=provenance.runner_effort,
         grouping=request.grouping.value,
         targets=tally.pairs_in_all,
-        failures=tally.failures(),
         skipped=dict(sorted(tally.skipped.items())),
-        cost=tally.cost(),
         seconds=round((worker.clock() - began).total_seconds(), 3),
-        problems=tally.problems(),
     )
 
 

@@ -27,7 +27,7 @@ from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.executors import WorkerRequest, build_worker, resolve_editor
 from review.sweeps.feeder import Limits, SweepRequest
-from review.sweeps.progress import SweepJson, Tally
+from review.sweeps.progress import SweepCostJson, SweepJson
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.run_jobs import (
     Dispatch,
@@ -125,9 +125,9 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
     outcomes = Counter(note.outcome for note in fixed.notes)
     failed, refused = outcomes.pop(FAILED, 0), outcomes.pop(REFUSED, 0)
     planned = outcomes.pop(PLANNED, 0)
-    reason, tally = fixed.policy.reason, Tally()
+    reason, cost = fixed.policy.reason, SweepCostJson()
     for usage in fixed.usages:
-        tally.count_cost(usage)
+        cost.add(usage)
     return SweepJson(
         dry_run=bool(planned),
         model_partition=options["model"] or "",
@@ -139,7 +139,7 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
         stopped=reason,
         stopped_because=fixed.policy.because if reason else None,
         jobs={"completed": outcomes.total(), "failed": failed, "refused": refused},
-        cost=tally.cost(),
+        cost=cost,
         seconds=round((timezone.now() - began).total_seconds(), 3),
         fixes=list(fixed.notes),
         fix_record=fixed.record,

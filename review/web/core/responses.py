@@ -49,8 +49,7 @@ def page(
 
 def wants_json(request: HttpRequest) -> bool:
     """Return True if `?format=json` or the Accept header requests JSON; browsers get HTML."""
-    asked = request.GET.get("format")
-    if asked:
+    if asked := request.GET.get("format"):
         return asked == "json"
     return request.get_preferred_type(["text/html", _JSON]) == _JSON
 
