@@ -15,6 +15,7 @@ from review.check.lock import LOCK_PATH, Lock, LockedFinding, LockedNote, read_l
 from review.documents.base import from_row, no_note_found, problem_json
 from review.domain.applicability import applies
 from review.domain.finding_identity import KnownFinding, own_fingerprints
+from review.domain.link_state import READING_RULES, link_facts, name_of
 from review.domain.paths import path_below
 from review.domain.problems import Problem, in_order
 from review.domain.staleness import Digests, staleness_reasons
@@ -23,6 +24,7 @@ from review.git import changes_since, file_at, prefix_of
 from review.ingest.parse import identify_findings, typed_findings
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
+from review.knowledge_base.walker import MARKDOWN
 from review.models import Finding
 from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import quote_lines
@@ -77,6 +79,7 @@ class _Check:
         self.changes = None if since is None else changes_since(config.root, since)
         self.gates = self._gates()
         self.notes = self._notes()
+        self.linking = dict(self._linking())
         self.locks = [*([stored_lock(corpus, self.notes)] if store else []), self._lock()]
         self.baseline = self._baseline()
         if request.models:
@@ -102,8 +105,10 @@ class _Check:
         else:
             listed = corpus.notes_at(self._changed_paths(self.changes.paths, names))
         self.problems += listed.problems
-        only = self.request.current_only
-        return [note for note in listed.notes if note.status == "current" or not only]
+        return [note for note in listed.notes if self._is_wanted(note)]
+
+    def _is_wanted(self, note: NoteFacts) -> bool:
+        return note.status == "current" or not self.request.current_only
 
     def _changed_paths(self, paths: frozenset[str], names: Sequence[str]) -> frozenset[str]:
         """Return the paths to look at; say what is not looked at, and what is taken on trust."""
@@ -116,6 +121,21 @@ class _Check:
         if names:
             return paths & {note.path for note in self.corpus.notes(names).notes}
         return paths
+
+    def _linking(self) -> Iterator[tuple[NoteFacts, frozenset[str]]]:
+        """Yield other notes with the names that they link to of files that the change touches."""
+        if self.changes is None or not any(gate.rule in READING_RULES for gate in self.gates):
+            return
+        gone, edited = (
+            {name_of(path) for path in paths if path.endswith(MARKDOWN)}
+            for paths in (self.changes.gone, self.changes.paths)
+        )
+        touched = gone | {f"{name}#" for name in gone | edited}
+        looked_at = {note.path for note in self.notes}
+        for note in self.corpus.notes(self.request.notes).notes if touched else ():
+            names = frozenset(touched.intersection(note.links.names))
+            if names and note.path not in looked_at and self._is_wanted(note):
+                yield note, names
 
     def read(self, path: str) -> NoteText:
         """Read a note, or take the text that was given."""
@@ -252,15 +272,19 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     check = _Check(corpus, request, config, store=store)
     pairs: list[tuple[str, str]] = []
     rows: list[_Row] = []
-    for facts in check.notes:
+    for facts in (*check.notes, *check.linking):
         try:
             note = check.read(facts.path)
         except UnreadableFile as refused:
             check.problems.append(refused.problem)
             continue
         gates = [gate for gate in check.gates if applies(gate.requirement, facts.kind)]
+        if names := check.linking.get(facts):
+            gates = [gate for gate in gates if gate.rule in READING_RULES]
+            rows += (row for row in check.judge(note, gates) if _is_on(row, names))
+        else:
+            rows += check.judge(note, gates)
         pairs += ((facts.path, gate.gate_id) for gate in gates)
-        rows += check.judge(note, gates)
     every = [row for row in rows if isinstance(row, CheckFindingJson)]
     muted = {} if request.gates else corpus.muted
     findings = [item for item in every if item.gate_id not in muted]
@@ -269,7 +293,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     shown = [item for item in findings if item.new or not request.new_only]
     document = NotesCheckJson(
         merge_base=check.changes.merge_base if check.changes else None,
-        notes=len(check.notes),
+        notes=len(check.notes) + len(check.linking),
         gates=len(check.gates),
         pairs=len(pairs),
         findings=shown,
@@ -280,6 +304,12 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     )
     document.tripped = "; ".join(_trips(document, request.fail_on)) or None
     return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(config.root))
+
+
+def _is_on(row: _Row, names: frozenset[str]) -> bool:
+    """Return True for a finding on a link to one of the names."""
+    quote = row.quote if isinstance(row, CheckFindingJson) else ""
+    return not names.isdisjoint(link_facts(quote, note_path=row.note_path).names)
 
 
 def _stale(note: NoteText, gate: Gate, reason: str) -> StalePairJson:

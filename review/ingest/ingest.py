@@ -47,7 +47,7 @@ from review.vocabulary import (
     Severity,
 )
 
-# A kill leaves the files of so many jobs behind the store: a sweep that starts looks at four times as many.
+# A kill leaves the files of so many jobs behind the store: the next worker looks at four times as many.
 JOBS_PER_TRANSACTION = 25
 # Others cannot write meanwhile: for some hundredths of a second.
 _PAIRS_PER_TRANSACTION = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -195,7 +195,9 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     if selection is None:
         taking.fill(queued)
     else:
-        targets = list(select_targets(corpus, selection).targets())
+        chosen = select_targets(corpus, selection)
+        targets = list(chosen.targets())
+        taking.left_out = chosen.left_out
         taking.open_ids = {it.open_review_job_id for it in targets if it.open_review_job_id}
         taking.fill_from(taking.open_ids)
         waiting = [item for item in targets if item.open_review_job_id is None]
@@ -231,6 +233,7 @@ class _Taking:
     created: int = 0
     used: int = 0
     mismatch: PartitionMismatch | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
     is_full: bool = False
 
     def create(self, targets: Sequence[Target]) -> None:
@@ -296,4 +299,7 @@ class _Taking:
             why, hint = "no job is queued", "name gates, or --all-gates, to make some"
         elif lacking := corpus.lacking():
             why = "; ".join(lacking)
+        elif self.left_out:
+            named = ", ".join(f"{name} {number}" for name, number in self.left_out.items())
+            why = f"{why}; left out by options: {named}"
         return NothingToTake(why, hint=hint)

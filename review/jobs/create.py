@@ -15,7 +15,7 @@ from review.documents.base import problem_json
 from review.domain.applicability import applies
 from review.domain.grouping import Group, Target, group_targets, split_by_cost
 from review.domain.paths import sha256_hex
-from review.domain.problems import Problem
+from review.domain.problems import Problem, in_order
 from review.errors import ReviewError, UsageRefused
 from review.job_files import (
     MANIFEST_NAME,
@@ -71,6 +71,7 @@ class JobFactory:
     ) -> None:
         self.model_partition = model_partition
         self._prompt_note = cache(corpus.linker.prompt_note)
+        self._corpus = corpus
         self._config = config
         self._actor = actor
         self._now = now
@@ -132,7 +133,7 @@ class JobFactory:
                     created_at=self._now,
                     replaces_id=replaces,
                 )
-                rows = [_pair_row(job, at, pair, keys) for at, pair in enumerate(group.items, 1)]
+                rows = [self._row(job, at, pair, keys) for at, pair in enumerate(group.items, 1)]
                 jobs.append((job, rows, prompt))
             self._store(jobs)
         return [job.pk for job, _pairs, _prompt in jobs], list(skipped.values())
@@ -147,16 +148,25 @@ class JobFactory:
         notes = {keys[pair.note_path, pair.note.sha256].path_id for pair in pairs}
         accepted = CurrentAcceptance.objects.of_partition(self.model_partition)
         accepted = accepted.filter(note_id__in=notes)
-        snapshots = ("note_snapshot_id", "gate_snapshot_id")
-        fresh = set(accepted.values_list(*snapshots)) if FRESH in omit else set()
+        judged = ("note_snapshot_id", "gate_snapshot_id", "event__review_pair__link_state")
+        fresh = set(accepted.values_list(*judged)) if FRESH in omit else set()
         omitted = {}
         for pair in pairs:
             job_id = queued.get(_key(pair))
-            texts = tuple(keys[side.path, side.sha256].pk for side in (pair.note, pair.gate))
-            if job_id is not None or texts in fresh:
+            texts = (keys[side.path, side.sha256].pk for side in (pair.note, pair.gate))
+            if job_id is not None or (*texts, self._link_state(pair)) in fresh:
                 reason = FRESH if job_id is None else ALREADY_QUEUED
                 omitted[_key(pair)] = SkippedJson(pair.note_path, pair.gate_id, reason, job_id)
         return omitted
+
+    def _row(self, job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
+        note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
+        texts = {"note_snapshot": note, "gate_snapshot": gate, "link_state": self._link_state(pair)}
+        return ReviewPair(job=job, ordinal=ordinal, note=note.path, gate=gate.path, **texts)
+
+    def _link_state(self, pair: DraftPair) -> str:
+        is_of_rules = self.model_partition == RULES_PARTITION
+        return self._corpus.link_state(pair.note, pair.gate) if is_of_rules else ""
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
         texts = ((pair.note_path, pair.note.text, pair.gate) for pair in pairs)
@@ -184,12 +194,6 @@ class JobFactory:
 
 def _key(pair: DraftPair) -> tuple[str, str]:
     return pair.note_path, pair.gate_path
-
-
-def _pair_row(job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
-    note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
-    texts = {"note_snapshot": note, "gate_snapshot": gate}
-    return ReviewPair(job=job, ordinal=ordinal, note=note.path, gate=gate.path, **texts)
 
 
 def _draw_token(pairs: Sequence[DraftPair]) -> str:
@@ -274,10 +278,7 @@ def create_jobs(
         ),
         jobs=jobs,
         skipped=sorted(creation.skipped, key=attrgetter("note_path", "gate_id", "reason")),
-        problems=[
-            problem_json(item)
-            for item in sorted(creation.problems, key=attrgetter("path", "code", "message"))
-        ],
+        problems=[problem_json(problem) for problem in in_order(creation.problems)],
     )
 
 

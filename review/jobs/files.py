@@ -107,7 +107,7 @@ def rewrite_job_files(job_id: int, *, config: Config) -> list[str]:
 
 
 def finish_job_files(*, config: Config) -> list[int]:
-    """Write the files again of the latest closed jobs whose parent was killed before it could.
+    """Write the files again of the latest closed jobs whose worker was killed before it could.
 
     The manifest is written last, so one that says what the row says stands for all of them; one
     that is absent was removed on purpose. Returns the jobs that were repaired.

@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from review.documents.base import no_gate_found, no_note_found
+from review.domain.link_state import READING_RULES, LinkStates
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path
 from review.domain.problems import in_order
@@ -195,6 +196,18 @@ class Corpus:
             flavour=self.flavour,
             strip_comments=self._config.strips_comments,
         )
+
+    @cached_property
+    def link_states(self) -> LinkStates:
+        """The state of all that the notes link to; every note is looked at."""
+        is_there = cache(lambda path: os.path.lexists(f"{self._root}/{path}"))
+        return LinkStates(self.notes().notes, is_there=is_there)
+
+    def link_state(self, note: NoteText, gate: Gate) -> str:
+        """Return the state that the gate's rule is to see of the files that the note links to."""
+        if gate.rule not in READING_RULES:
+            return ""
+        return self.link_states.of(note.path, self.facts_of(note).links, rule=gate.rule)
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
         """Count the notes of the note roots that are none of `paths`; none of them is read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -81,9 +82,11 @@ class GateCatalog:
                 hint=f"write {self.folder}/{bare}.md for the gate, {bare}/ for the folder",
             )
         if not gates and not bundle:
-            none = (
-                "resolve_gates lists them" if known else "there is no gate; review_init makes some"
-            )
+            none = "resolve_gates lists them"
+            if not known:
+                none = "there is no gate; review_init makes some"
+            elif written.endswith(".md"):
+                none = f"notes stand behind --note: --note {shlex.quote(name)}"
             folders = {gate_id.rpartition("/")[0] for gate_id in known}
             hint = did_you_mean(bare, {*known, *folders} - {""}) or none
             raise UnknownGate(f"no gate and no bundle is called {name!r}", hint=hint)

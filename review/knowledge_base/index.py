@@ -12,13 +12,14 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from review.domain.applicability import NoteKind
+from review.domain.link_state import NO_LINKS, LinkFacts
 from review.domain.problems import Problem
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.reader import StatSignature, UnreadableFile, read_file
 from review.private_files import make_private, replace_file
 
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 5, 4
+LAYOUT, RULES = 6, 4
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 _MAX_BYTES = 1 << 30
 _DIGEST_SIZE = hashlib.sha256().digest_size
@@ -34,6 +35,7 @@ class NoteRow(NamedTuple):
     status: str
     kind: int
     problems: tuple[Problem, ...]
+    links: LinkFacts = NO_LINKS
 
 
 class _Content(NamedTuple):

@@ -18,6 +18,7 @@ from review.domain.applicability import (
     resolve_type,
     with_folder_type,
 )
+from review.domain.link_state import NO_LINKS, LinkFacts, link_facts
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem
@@ -108,6 +109,7 @@ class NoteFacts:
     status: str
     kind: NoteKind
     problems: tuple[Problem, ...]
+    links: LinkFacts = NO_LINKS
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,8 @@ def facts_of_text(note: NoteText) -> NoteFacts:
         status = (frontmatter.text("status") or "").strip()
         if not {"type", "traits"} & set(wrong):
             kind = _kind(note.path, frontmatter, note.text)
-    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems))
+    links = link_facts(note.text, note_path=note.path)
+    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems), links)
 
 
 def _kind(path: str, frontmatter: Frontmatter, text: str) -> NoteKind:
@@ -205,13 +208,15 @@ def load_notes(
             except UnreadableFile as refused:
                 problems.append(refused.problem)
                 continue
-        _, sha256, status, kind, faults = row
+        _, sha256, status, kind, faults, links = row
         if faults and path in named:
             faults = as_named(faults)
         if any(problem.skipped for problem in faults):
             problems += faults
         else:
-            notes.append(NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults))
+            notes.append(
+                NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults, links)
+            )
     return NoteList(tuple(notes), tuple(problems))
 
 
@@ -219,7 +224,9 @@ def _read(entry: FileEntry, index: FileIndex, content: FileContent, *, now_ns: i
     facts = facts_of(entry.path, content.data)
     kind = index.kind_number(facts.kind)
     signature = content.signature
-    row = NoteRow(signature or entry.signature, facts.sha256, facts.status, kind, facts.problems)
+    row = NoteRow(
+        signature or entry.signature, facts.sha256, facts.status, kind, facts.problems, facts.links
+    )
     if signature is not None and signature.is_settled(read_at_ns=now_ns):
         index.keep(index.notes, entry.path, row)
     return row

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from typing import NamedTuple
 
-from review.domain.markdown.lines import iter_lines
+from review.domain.markdown.document import read_markdown
+from review.domain.markdown.flavours import FLAVOURS
 from review.domain.paths import composed
 from review.domain.problems import Problem
 from review.errors import InputRejected
@@ -31,10 +33,14 @@ _CODE_OF_ERROR = {
 }
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _POINTERS = {
-    "version https://git-lfs.github.com/spec/": "Git LFS pointer instead of the text; fetch it with: git lfs pull",
-    "/annex/objects/": "git-annex pointer instead of the text; fetch it with: git annex get",
+    re.compile(r"version https://(?:git-lfs|hawser)\.github\.com/spec/"):
+        "Git LFS pointer instead of the text; fetch it with: git lfs pull",
+    re.compile(r"(?:(?:\.\./)*\.git)?/annex/objects/\S+\s*$"):
+        "git-annex pointer instead of the text; fetch it with: git annex get",
 }  # fmt: skip
-_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ")
+# Of Git, Mercurial, Subversion and Jujutsu.
+_CONFLICT_MARKERS = tuple(map(re.compile, (r"<{7,}(?: |$)", r"={7,}$|[%+]{7,} ", r">{7,}(?: |$)")))
+_CODE = re.compile(r"<(?:pre|script|style|textarea)\b|<!--", re.IGNORECASE)
 
 
 class StatSignature(NamedTuple):
@@ -242,19 +248,25 @@ def decode(path: str, data: bytes) -> str:
 
 
 def left_by_git(path: str, text: str) -> Problem | None:
-    """Name a Git LFS pointer, and a text with merge-conflict markers outside fenced code."""
-    for start, what in _POINTERS.items():
-        if text.startswith(start):
+    """Name a Git LFS pointer, and a text with merge-conflict markers that begin outside code."""
+    text = text.removeprefix("\ufeff")
+    for pointer, what in _POINTERS.items():
+        if pointer.match(text):
             return Problem(path, ProblemCode.GIT_LFS_POINTER, f"a {what}", skipped=True)
-    if not all(marker in text for marker in _CONFLICT_MARKERS):
+    if "<<<<<<<" not in text or ">>>>>>>" not in text:
         return None
-    found = [0]
-    for line in iter_lines(text):
-        if not line.in_fence and line.text.startswith(_CONFLICT_MARKERS[len(found) - 1]):
-            found.append(line.number)
-            if len(found) > len(_CONFLICT_MARKERS):
-                message = "merge-conflict markers of Git; resolve the conflict"
-                return Problem(
-                    path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[1]
-                )
+    document = read_markdown(text, FLAVOURS["jekyll"])  # which has the most ways to show code
+    code = {
+        number
+        for token in document.tokens
+        if token.map and (token.type in ("fence", "code_block") or _CODE.search(token.content))
+        for number in range(*token.map)
+    }
+    found: list[int] = []
+    for number, line in enumerate(document.lines):
+        if (found or number not in code) and _CONFLICT_MARKERS[len(found)].match(line):
+            found.append(number + 1)
+        if len(found) == len(_CONFLICT_MARKERS):
+            message = "merge-conflict markers; resolve the conflict"
+            return Problem(path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[0])
     return None

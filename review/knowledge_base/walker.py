@@ -42,8 +42,10 @@ CASES = ".cases"
 _MISNAMED = (MARKDOWN, ".markdown")
 # Copies that synchronisers make of a file that was changed in two places, in several languages.
 _CONFLICTED_COPY = re.compile(
-    r"\((?:.*conflicted copy.*|(?:case|sf)\s?conflict\b.*|.*[ck]onfli[ck]?t.*\d{4}-\d\d-\d\d.*)\)(?:\.|$)"
-    r"|\.sync-conflict-\d{8}-\d{6}|_conflict-\d{8}-\d{6}",
+    r"\((?:.*conflicted copy.*|(?:case|sf)\s?conflict\b.*"
+    r"|.*(?:[ck]onfli[ck]?t|konflikcie|конфл[иі]кт|冲突|衝突|競合|コンフリクト|충돌).*\d{4}-\d\d-\d\d.*)\)(?:\.|$)"
+    r"|\.sync-conflict-\d{8}-\d{6}|_conflict-\d{8}-\d{6}|-\d{6}-\d{4}_(?:user|case)?conflict\."
+    r"|\[conflict(?:ed)?\]\.|(?-i:-(?:DESK|LAP)TOP-(?=[A-Z]*\d)[A-Z0-9]{7,8}(?:-\d+)?\.)",
     re.IGNORECASE,
 )
 # Characters, of four bytes at most: no path of so many is too long.
@@ -275,7 +277,7 @@ class Scanner:
             self._report(printable_line(path), ProblemCode.BAD_NAME, reason)
         elif self._excluded is not None and self._excluded(path):
             return
-        elif "onfli" in name and _CONFLICTED_COPY.search(name):
+        elif _CONFLICTED_COPY.search(name):
             message = "a conflicted copy made by a file synchroniser; merge it into its original"
             self._report(path, ProblemCode.CONFLICTED_COPY, message)
         elif is_other:

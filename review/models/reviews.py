@@ -78,7 +78,8 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
 class ReviewPair(models.Model):
     """One note and one gate requested in a job, with the exact texts that were judged.
 
-    `decision` is what the parser read and is never overwritten: see `DecisionEvent`.
+    `decision` is what the parser read and is never overwritten: see `DecisionEvent`. `link_state` is
+    that of the files that the note links to, as a rule that reads them was to see them.
     """
 
     job = ForeignKey(ReviewJob, PROTECT, db_index=False, related_name="pairs")
@@ -91,6 +92,7 @@ class ReviewPair(models.Model):
     decision = CharField(max_length=12, choices=Decision, blank=True, default="")
     decision_source = CharField(max_length=12, choices=DecisionSource, blank=True, default="")
     problem = models.TextField(blank=True, default="")
+    link_state = CharField(max_length=16, blank=True, default="", db_default="")
     not_accepted = CharField(max_length=24, choices=NotAccepted, blank=True, default="")
     result_path = models.TextField(blank=True, default="")
     reviewed_at = models.DateTimeField(null=True)

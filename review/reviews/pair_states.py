@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -121,7 +121,7 @@ def read_obligations(config: Config) -> Obligations:
 def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
     """Read the state of every pair; the cost grows with the knowledge base."""
     listed, catalog = corpus.notes(), corpus.gates
-    scope = Scope(notes=listed.notes, gates=catalog.gates)
+    scope = Scope(corpus, notes=listed.notes, gates=catalog.gates)
     obligations = read_obligations(config)
     stored, decisions, gone = _read_stored(scope)
     taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
@@ -167,7 +167,7 @@ def _read_stored(
     gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
     names = dict(ModelPartition.objects.values_list("pk", "name"))
     states: dict[str, dict[str, dict[int, str]]] = {}
-    tally: Counter[tuple[int, int, str]] = Counter()
+    decisions: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     gone: dict[str, set[int]] = {"note": set(), "gate": set()}
     rows = CurrentAcceptance.objects.values_list(
         "model_partition_id",
@@ -185,7 +185,7 @@ def _read_stored(
             gone["gate"].add(gate)
         elif note in notes:
             at = gates[gate]
-            tally[partition, at, decision] += 1
+            decisions[names[partition]][scope.gates[at].path][decision] += 1
             if gate_text != scope.snapshots.get(gate):
                 state = Staleness.GATE_CHANGED.value
             elif note_text != scope.snapshots.get(note):
@@ -193,10 +193,8 @@ def _read_stored(
             else:
                 state = FRESH if decision == Decision.PASS else decision
             of_partition.setdefault(notes[note], {})[at] = state
-    decisions: dict[str, dict[str, Counter[str]]] = {}
-    for (partition, at, decision), count in tally.items():
-        counts = decisions.setdefault(names[partition], {})
-        counts.setdefault(scope.gates[at].path, Counter())[decision] = count
+    for note, gate in scope.outdated:
+        states[RULES_PARTITION][notes[note]][gates[gate]] = MISSING
     return states, decisions, gone
 
 

@@ -19,6 +19,7 @@ from review.errors import ReviewError, TryAgain, UsageRefused
 from review.ingest.load import RefusedJob
 from review.jobs.board import require_job
 from review.jobs.claim import JobNotClaimable
+from review.jobs.files import finish_job_files
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import may_take_over, new_lease
 from review.jobs.provenance import canonical_partition
@@ -300,6 +301,7 @@ def _run(
     *,
     poll: float | None = None,
 ) -> RunResult:
+    finish_job_files(config=worker.config)
     drive(
         next_job,
         worker,

@@ -27,7 +27,7 @@ from review.runners.registry import find_runner
 from review.settings.config import RULES_PARTITION, Config
 from review.sweeps.executors import WorkerRequest, build_worker, resolve_editor
 from review.sweeps.feeder import Limits, SweepRequest
-from review.sweeps.progress import SweepCostJson, SweepJson
+from review.sweeps.progress import SweepCostJson, SweepJson, Tally
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.run_jobs import (
     Dispatch,
