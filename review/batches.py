@@ -145,8 +145,7 @@ class BatchDispatch:
                     hint="run the same again: it is looked for before anything is sent",
                 ) from refused
             for job in jobs:
-                outcome = RunnerOutcome(failure=refused.failure)
-                document = _close(job, outcome, worker)
+                document = _close(job, RunnerOutcome(failure=refused.failure), worker)
                 on_update(JobRun(document, Usage(), 0, 0.0, refused.failure))
             return
         record_batch(jobs, state)

@@ -316,8 +316,7 @@ class _Carrying:
         )
 
     def _refuse(self, plan: CarryPlan, error: ReviewError) -> None:
-        is_edited = isinstance(error, NotIdentical)
-        told = self.answer.not_identical if is_edited else self.answer.refused
+        told = self.answer.not_identical if isinstance(error, NotIdentical) else self.answer.refused
         told.append(NotCarriedJson(*_names(plan), code_of(error), error.message))
 
 

@@ -182,8 +182,7 @@ def _decided(pair: ReviewPair, said: Mapping[str, str]) -> list[Acceptance]:
     current = CurrentAcceptance.objects.filter(
         model_partition_id=OuterRef("model_partition_id"), event=OuterRef("pk")
     )
-    events = Acceptance.objects.filter(Exists(current), review_pair=pair)
-    found = list(events.order_by("pk"))
+    found = list(Acceptance.objects.filter(Exists(current), review_pair=pair).order_by("pk"))
     own = of_review(pair.job, pair)
     if key_of(own) not in map(key_of, found):
         found.append(own)

@@ -258,8 +258,7 @@ def read_addressed() -> dict[Cell, Proportion]:
         texts = dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))
         for before, pair_id, name, quote, line, *cell in chunk:
             changed = _is_changed(texts[before], texts[text_after[pair_id]], quote, line)
-            addressed = changed and (pair_id, name) not in repeated
-            found[Cell(*cell)] += Proportion(int(addressed), 1)
+            found[Cell(*cell)] += Proportion(int(changed and (pair_id, name) not in repeated), 1)
     return found
 
 

@@ -181,8 +181,7 @@ def find_finding(fingerprint: str) -> FoundFinding | None:
 
 def known_fingerprints() -> list[str]:
     """Return fingerprints of stored findings, to suggest near ones."""
-    found = Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)
-    return list(found[:_NEAR_AMONG])
+    return list(Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)[:_NEAR_AMONG])
 
 
 def _find_carried(fingerprint: str) -> FoundFinding | None:

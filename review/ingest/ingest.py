@@ -298,8 +298,7 @@ def _move(alike: Sequence[Intake], request: IngestRequest, *, now: datetime) -> 
 
 def _is_as_it_was(intake: Intake) -> bool:
     was = sum(pair.status == PairStatus.COMPLETED for pair in intake.pairs)
-    now = ReviewPair.objects.filter(job=intake.job, status=PairStatus.COMPLETED)
-    return now.count() == was
+    return ReviewPair.objects.filter(job=intake.job, status=PairStatus.COMPLETED).count() == was
 
 
 def keep_raw(job: ReviewJob, raw: bytes, *, now: datetime) -> None:

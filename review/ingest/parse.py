@@ -199,8 +199,7 @@ class KnownFindings:
 
     def _read_texts(self, snapshot_ids: Iterable[int]) -> None:
         for chunk in batched(sorted(set(snapshot_ids) - self._texts.keys()), 500):
-            rows = FileSnapshot.objects.filter(pk__in=chunk)
-            self._texts.update(rows.values_list("pk", "text"))
+            self._texts.update(FileSnapshot.objects.filter(pk__in=chunk).values_list("pk", "text"))
 
 
 def _carried(notes: set[int], gates: set[int]) -> Iterator[tuple[Any, ...]]:

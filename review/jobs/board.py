@@ -117,8 +117,7 @@ def count_jobs() -> dict[str, dict[str, int]]:
         counts["status"][status] += number
         counts["partition"][partition] += number
     failed = ReviewJob.objects.filter(status=JobStatus.FAILED).order_by("failure_code")
-    codes = dict(failed.values_list("failure_code").annotate(Count("pk")))
-    return {**counts, "code": codes}
+    return {**counts, "code": dict(failed.values_list("failure_code").annotate(Count("pk")))}
 
 
 def show_event(event: JobEvent) -> JobEventJson:

@@ -254,8 +254,7 @@ class _Taking:
         self.fill(self.queued.filter(pk__in=NamedKeys(set(job_ids))))
 
     def fill(self, queued: QuerySet[ReviewJob]) -> None:
-        rows = queued.order_by("pk").values_list("pk", "prompt_path")[:_LOOKED_AT]
-        for job_id, path in rows:
+        for job_id, path in queued.order_by("pk").values_list("pk", "prompt_path")[:_LOOKED_AT]:
             if self.is_full:
                 return
             prompt = (self.files.read_output(path) or b"").decode("utf-8", "replace")

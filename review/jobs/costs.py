@@ -165,8 +165,7 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
         usage = _FREE if partition == RULES_PARTITION else read_usage(telemetry)
         usages[job_id] = (usage, pairs)
         total.add(usage, pairs=pairs)
-        day = closed_at.date().isoformat()
-        names = (lens, partition, runner or NO_RUNNER, purpose, day)
+        names = (lens, partition, runner or NO_RUNNER, purpose, closed_at.date().isoformat())
         for book, name in zip(_BOOKS[1:], names, strict=True):
             books[book][name].add(usage, pairs=pairs)
     of_jobs = ReviewPair.objects.filter(job__in=jobs.values("pk"))

@@ -344,8 +344,7 @@ class _Creation:
                 made, skipped = self.factory.create(some, omit=self.request.omit)
             except (ArtifactNotWritten, ForeignJobFolder) as refused:
                 why = f"{len(job_ids)} jobs were made before that and stay queued"
-                message = f"{refused.message}; {why}"
-                raise type(refused)(message, hint=refused.hint) from refused
+                raise type(refused)(f"{refused.message}; {why}", hint=refused.hint) from refused
             job_ids += made
             self.skipped += skipped
         return job_ids

@@ -124,8 +124,7 @@ def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
     """Count the pairs of each gate in every partition that must judge it; by gate path."""
     covers: dict[str, list[GateCoverJson]] = {}
     for partition in states.partitions:
-        counted = states.count(partition, states.notes)
-        for gate, count in zip(states.gates, counted, strict=True):
+        for gate, count in zip(states.gates, states.count(partition, states.notes), strict=True):
             if count:
                 counts = {state: count[state] for state in STATES}
                 decided = sum(count[state] for state in DECIDED)

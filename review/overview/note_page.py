@@ -322,8 +322,7 @@ class _PairReader:
             accepted_note_snapshot_id=note_text and note_text.pk,
         )
         if accepted and gate and row.is_note_changed:
-            since = _judged_text(accepted)
-            row.change = self._changes.change(self._note_path, gate, since=since)
+            row.change = self._changes.change(self._note_path, gate, since=_judged_text(accepted))
         return row
 
 

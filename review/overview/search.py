@@ -290,8 +290,7 @@ def _hits(
     for name in names:
         if name in found:
             note, gate, word, text = found[name]
-            gate_id = gate_label(gate, corpus.gates.folder)
-            yield Hit(name, excerpt(text, words), note, gate_id, word)
+            yield Hit(name, excerpt(text, words), note, gate_label(gate, corpus.gates.folder), word)
 
 
 def _add_notes(index: WordIndex, corpus: Corpus, deadline: float) -> bool:

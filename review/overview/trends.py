@@ -107,8 +107,7 @@ def _week(ends: Sequence[datetime], at: datetime) -> int:
 
 
 def _costs(ends: Sequence[datetime]) -> dict[str, list[float]]:
-    first = ends[0] - _WEEK
-    jobs = ReviewJob.objects.filter(completed_at__gt=first, telemetry__isnull=False)
+    jobs = ReviewJob.objects.filter(completed_at__gt=ends[0] - _WEEK, telemetry__isnull=False)
     found: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * WEEKS)
     columns = ("model_partition__name", "completed_at", "telemetry")
     for partition, at, telemetry in jobs.order_by("pk").values_list(*columns).iterator():

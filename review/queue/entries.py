@@ -158,8 +158,7 @@ def read_page(
         rows = []
         for line in group:
             entry = make_entry(queue, [line], quotes)
-            disposition = latest.get(line.fingerprint)
-            rows.append(QueuePageRow(line, entry, entry.findings[0], disposition))
+            rows.append(QueuePageRow(line, entry, entry.findings[0], latest.get(line.fingerprint)))
         notes.append(QueueNote(note_path, rows[0].line.since, totals[note_path], rows))
     return notes, lines[-1].cursor if len(found) > limit else None
 

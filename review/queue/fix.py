@@ -212,8 +212,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
     :raises ArtifactNotWritten: it cannot be recorded; no note is given to a runner.
     """
     paths = named_places(corpus, request.notes, root=str(config.root))
-    queue = QueueFilter(notes=paths, gates=request.gates)
-    entries = read_warn_queue(corpus, queue).entries
+    entries = read_warn_queue(corpus, QueueFilter(notes=paths, gates=request.gates)).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
     policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)
     if request.dry_run or not waiting:

@@ -173,8 +173,7 @@ class Queue:
     def condition(self, name: str) -> Q:
         """Select the rows that a filter lets through."""
         column, values = FILTERS[name], self.filters[name]
-        is_key = column.endswith("_id")
-        return Q(**{f"{column}__in": NamedKeys(values) if is_key else values})
+        return Q(**{f"{column}__in": NamedKeys(values) if column.endswith("_id") else values})
 
     def rows(self, *, without: Collection[str] = ()) -> _Rows:
         """Return the rows under all filters but these; none of a gate that is gone."""

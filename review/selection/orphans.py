@@ -139,8 +139,7 @@ def _gone(corpus: Corpus, present: Collection[str], *, kind: str) -> dict[str, i
 
 
 def _reviewed(paths: Iterable[str], *, kind: str) -> Iterator[str]:
-    ids = KbPath.objects.ids(paths)
-    for chunk in batched(ids.values(), 500):
+    for chunk in batched(KbPath.objects.ids(paths).values(), 500):
         # Not joined: a note has as many acceptances as gates.
         accepted = Exists(_accepted(OuterRef("pk"), kind=kind))
         yield from KbPath.objects.filter(accepted, pk__in=chunk).values_list("path", flat=True)

@@ -180,8 +180,7 @@ class Selection:
             kept = [gate for gate in gates if gate.rule and gate.path not in misnamed]
         else:
             kept = [gate for gate in gates if not gate.rule]
-        why = "has-no-rule" if request.rules_only else "has-rule"
-        self._leave_out(why, len(gates) - len(kept))
+        self._leave_out("has-no-rule" if request.rules_only else "has-rule", len(gates) - len(kept))
         return kept, [
             replace(item, skipped=item.skipped or item.code is ProblemCode.UNKNOWN_RULE)
             for item in problems

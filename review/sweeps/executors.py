@@ -133,8 +133,7 @@ def with_blocks(
     """Write the reviews that came as data as the text of the outcome."""
     if not outcome.typed:
         return outcome
-    text = write_blocks(outcome.typed, token=job.sentinel_token, names=names)
-    return replace(outcome, text=text)
+    return replace(outcome, text=write_blocks(outcome.typed, token=job.sentinel_token, names=names))
 
 
 def model_call(job: ReviewJob, *, provenance: Provenance, config: Config) -> ModelCall:

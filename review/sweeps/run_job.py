@@ -322,8 +322,7 @@ def _run(
         worker.stop.wait(pause.total_seconds())
         if stop.is_set():
             reason = f"stopped before it could run; the run before it: {failure.reason}"
-            attempt = failure.is_attempt
-            stopped = RunnerFailure(FailureCode.INTERRUPTED, reason, is_attempt=attempt)
+            stopped = RunnerFailure(FailureCode.INTERRUPTED, reason, is_attempt=failure.is_attempt)
             return [*outcomes[:-1], replace(outcome, failure=stopped)]
 
 

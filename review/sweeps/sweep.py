@@ -61,8 +61,7 @@ def sweep(
     partition, limits = request.model_partition, request.limits
     if partition == RULES_PARTITION:
         limits = replace(limits, max_cost_usd=None)
-    runner = worker.provenance.runner or ""
-    expected = mean_cost(partition, runner)
+    expected = mean_cost(partition, worker.provenance.runner or "")
     if expected is None and limits.max_cost_usd is not None:
         expected = _expected_cost(request, corpus, worker)
     policy = StopPolicy(limits, worker.stop, worker.slots, expected)
@@ -85,8 +84,7 @@ def sweep(
 
 def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> SweepJson:
     began, tally = worker.clock(), Tally()
-    targets = _select(corpus, request, tally)
-    created = create_wanted(targets, request, worker=worker, tally=tally)
+    created = create_wanted(_select(corpus, request, tally), request, worker=worker, tally=tally)
     for item in created.skipped:
         tally.skip(item)
     answer = _answer(request, tally, worker, began)
@@ -135,8 +133,7 @@ class _Sweep:
             try:
                 document = retry_while_busy(salvage, stop=worker.stop)
             except ReviewError as refused:
-                fields = event_of(RefusedJob(job_id, refused)).fields
-                event = SweepEvent("not-salvaged", fields)
+                event = SweepEvent("not-salvaged", event_of(RefusedJob(job_id, refused)).fields)
             else:
                 kept = sum(pair.decision is not None for pair in document.pairs)
                 salvaged = from_row(SalvagedJson, document, pairs_kept=kept)

@@ -154,8 +154,7 @@ def _portion(found: Sequence[bool], *, cases: int) -> PortionJson:
 
 
 def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decision:
-    given = rule_input(text, note_path, corpus.linker)
-    return judge(gate.rule, given).decision
+    return judge(gate.rule, rule_input(text, note_path, corpus.linker)).decision
 
 
 @dataclass(frozen=True)

@@ -154,8 +154,7 @@ class Filters:
 
     def cut(self, rows: Sequence[T], size: int, key: Callable[[T], Key]) -> Paged[T]:
         """Cut a page from rows that start after the place and hold one more than `size`, if there is."""
-        following = key(rows[size - 1]) if len(rows) > size else None
-        return self.page(rows[:size], following=following)
+        return self.page(rows[:size], following=key(rows[size - 1]) if len(rows) > size else None)
 
     def facet(
         self,

@@ -55,8 +55,7 @@ def wants_json(request: HttpRequest) -> bool:
 
 
 def as_json(document: object, *, status: int = HTTPStatus.OK) -> HttpResponse:
-    body = msgspec.json.encode(document) + b"\n"
-    return HttpResponse(body, content_type=_JSON, status=status)
+    return HttpResponse(msgspec.json.encode(document) + b"\n", content_type=_JSON, status=status)
 
 
 def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = None) -> HttpResponse:

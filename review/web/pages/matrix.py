@@ -214,8 +214,7 @@ class Matrix:
     def folder_cells(self, notes: Sequence[NoteFacts]) -> Iterator[str]:
         """Show the worst state below a folder with its count, or the number of disputed cells."""
         disputed = self.count_disputed(notes)
-        counts = count_states(map(self._cells, notes), width=len(self.columns))
-        for at, count in enumerate(counts):
+        for at, count in enumerate(count_states(map(self._cells, notes), width=len(self.columns))):
             is_disputed = self.mode is Mode.DISAGREE
             yield _cell("d", _DISAGREE, disputed[at]) if is_disputed else _worst(count)
 

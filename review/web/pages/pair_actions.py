@@ -201,7 +201,6 @@ def _context(
     row = change.accepted
     digests = (change.note.now_sha256, change.gate.now_sha256)
     key = (row.note.path, change.gate_id, wanted.model_partition)
-    pick = Pick(*key, *digests, row.event.review_pair_id)
     return {
         "filters": filters,
         "change": change,
@@ -213,7 +212,7 @@ def _context(
         "loose": [finding for finding, line in change.findings if line is None],
         "against": wanted.against.value,
         # An ack accepts these two texts and no others.
-        "pick": write_pick(pick),
+        "pick": write_pick(Pick(*key, *digests, row.event.review_pair_id)),
     }
 
 

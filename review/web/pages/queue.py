@@ -115,8 +115,7 @@ def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
         shown = ((value, n) for value, n in counts if value and (n or value in chosen))
         bounded = dict(islice(shown, OPTIONS_SHOWN))
         # One folder at a time: choosing one below replaces it, so that it narrows.
-        is_folder = name == "folder"
-        facets.append(filters.facet(name, title, bounded, labels=labels, single=is_folder))
+        facets.append(filters.facet(name, title, bounded, labels=labels, single=name == "folder"))
     return [facet for facet in facets if len(facet.options) > 1 or facet.selected]
 
 

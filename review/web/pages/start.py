@@ -291,8 +291,7 @@ def newest_events(
     for kind, rows in _streams(filters).items():
         behind = rows.filter(pk__lt=cursor[kind]) if cursor[kind] else rows
         streams.append([(row.at, kind, row) for row in behind[: limit + 1]])
-    by_time = heapq.merge(*streams, key=itemgetter(0), reverse=True)
-    merged = list(islice(by_time, limit + 1))
+    merged = list(islice(heapq.merge(*streams, key=itemgetter(0), reverse=True), limit + 1))
     found = merged[:limit]
     marks = {row.fingerprint for _at, kind, row in found if kind is EventKind.FINDING}
     # The latest report of each finding.

@@ -250,8 +250,7 @@ def _piece(piece: Piece, *, is_mixed: bool) -> str:
     if tag is None:
         return escape(visible(piece.text.rstrip("\r\n")))
     # A line end shows only where it is itself what was removed or added.
-    ends = "⏎" if is_mixed else ""
-    text = visible(piece.text).replace("\r", "␍").replace("\n", ends)
+    text = visible(piece.text).replace("\r", "␍").replace("\n", "⏎" if is_mixed else "")
     return f"<{tag}>{escape(text)}</{tag}>" if text else ""
 
 
