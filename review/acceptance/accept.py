@@ -17,8 +17,6 @@ from review.models import (
 )
 from review.vocabulary import AcceptanceKind
 
-_Key = tuple[int, int, int]
-
 
 def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
     return Acceptance(
@@ -76,6 +74,6 @@ def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptan
     return superseded
 
 
-def key_of(acceptance: Acceptance) -> _Key:
+def key_of(acceptance: Acceptance) -> tuple[int, int, int]:
     """Return the key that has one current acceptance."""
     return (acceptance.model_partition_id, acceptance.note_id, acceptance.gate_id)

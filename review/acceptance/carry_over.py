@@ -83,7 +83,6 @@ class CarryOverJson(Document, kw_only=True):
     retired: list[CarriedJson] = []
 
 
-_CHUNK = 200
 _Text: TypeAlias = tuple[tuple[str, str], str]
 _RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
     Q(note_snapshot__content_sha256=EMPTY_SHA256) | Q(gate_snapshot__content_sha256=EMPTY_SHA256)
@@ -169,7 +168,7 @@ def carry_over_acceptances(
         raise _nothing(request, old)
     answer = CarryOverJson(dry_run=request.dry_run, old_path=old, new_path=new)
     work = _Carrying(request, old, corpus, now, cache(corpus.read_note), answer)
-    for chunk in batched(wanted, _CHUNK):
+    for chunk in batched(wanted, 200):
         plans = work.plans(chunk)
         with nullcontext() if request.dry_run else transaction.atomic():
             if not request.dry_run:

@@ -158,7 +158,6 @@ class Standings:
         return lens_of(self._ids[gate])
 
 
-_AT_ONCE = 200
 # A multiplier and a modulus that scatter consecutive keys.
 _SCATTER, _WITHIN = 2_654_435_761, 2**32
 _Keys = frozenset[int]  # of texts of notes
@@ -248,7 +247,7 @@ def read_addressed() -> dict[Cell, Proportion]:
     )  # fmt: skip
     found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
     followed = rows.filter(next__isnull=False).order_by("pk").values_list(*columns)
-    for chunk in batched(list(followed), _AT_ONCE):
+    for chunk in batched(list(followed), 200):
         following = NamedKeys({row[1] for row in chunk})
         listed = Finding.objects.filter(pair_id__in=following)
         repeated = set(listed.values_list("pair_id", "fingerprint"))

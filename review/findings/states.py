@@ -26,7 +26,6 @@ from review.models import (
 from review.protocol.quote_location import follow_quote, quote_lines
 from review.vocabulary import AcceptanceKind, DispositionState
 
-_NEAR_AMONG = 200_000
 # Names stand in cookies, which hold 4 kB.
 _TEXT_SHOWN = 90
 _PATH_SHOWN = 80
@@ -181,7 +180,7 @@ def find_finding(fingerprint: str) -> FoundFinding | None:
 
 def known_fingerprints() -> list[str]:
     """Return fingerprints of stored findings, to suggest near ones."""
-    return list(Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)[:_NEAR_AMONG])
+    return list(Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)[:200_000])
 
 
 def _find_carried(fingerprint: str) -> FoundFinding | None:

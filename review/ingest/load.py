@@ -79,7 +79,6 @@ class RefusedJob:
     error: ReviewError
 
 
-_SHOWN = 3  # lines of an output that a refusal names
 _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
 
 
@@ -269,7 +268,7 @@ def _no_blocks(job: ReviewJob, parsed: ParsedOutput) -> NoBlocks:
         owner = ReviewJob.objects.filter(sentinel_token=token).values_list("pk", flat=True).first()
         strangers.append(f"token {token}" + (f" of job {owner}" if owner else ""))
     found = f"; it holds blocks with {', '.join(strangers)}" if strangers else ""
-    almost = "; ".join((*parsed.misfits, *parsed.problems)[:_SHOWN])
+    almost = "; ".join((*parsed.misfits, *parsed.problems)[:3])
     almost = f": {almost}" if almost else ""
     whole = "whole block" if almost else "block"
     token = job.sentinel_token

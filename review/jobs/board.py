@@ -1,4 +1,4 @@
-"""Jobs, their moves and their attempts, as commands and pages show them; one job with all details."""
+"""Jobs, their moves and attempts, as commands and pages show them; one job with all details."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ from review.vocabulary import (
     PairStatus,
 )
 
-_JOBS_AT_ONCE = 200
 _COLUMNS = ("job_id", "pk", "ordinal", "note__path", "gate__path", "status", "decision")
 # Failures that say something about the pair, where a model had answered. An interruption, a limit of
 # the account or an operator's decision says nothing.
@@ -79,7 +78,7 @@ def unknown_job(job_id: int) -> UnknownJob:
 def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
     """Return the jobs with their pairs, in the order of `job_ids`; unknown ids are left out."""
     shown = []
-    for chunk in batched(job_ids, _JOBS_AT_ONCE):
+    for chunk in batched(job_ids, 200):
         pairs: dict[int, list[PairJson]] = {}
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
         # Tuples: an instance with its note and its gate takes five times as long.

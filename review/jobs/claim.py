@@ -1,4 +1,4 @@
-"""Claim queued jobs for a parent, each by exactly one; or take work: what is queued, else new jobs of a scope."""
+"""Claim queued jobs, each by exactly one parent; or take work: what is queued, else new jobs."""
 
 from __future__ import annotations
 
@@ -159,10 +159,6 @@ def _not_claimable(job: ReviewJob, request: ClaimRequest) -> JobNotClaimable:
     return JobNotClaimable(f"job {job.pk} is {why}", hint=hint)
 
 
-_SHOWN_SKIPPED = 20
-_LOOKED_AT = 100
-
-
 class NothingToTake(ReviewError):
     """No job is queued, and nothing in the scope wants a review."""
 
@@ -213,7 +209,7 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     ids = set(running.values_list("pk", flat=True))
     taken = sum(job.pair_count for job in taking.jobs if job.review_job_id not in ids)
     left = sum(item.open_review_job_id not in ids for item in targets) - taken
-    skipped = taking.skipped[:_SHOWN_SKIPPED]
+    skipped = taking.skipped[:20]
     return from_row(TakenJson, taking, skipped=skipped, queued=queued.count(), left=max(0, left))
 
 
@@ -254,7 +250,7 @@ class _Taking:
         self.fill(self.queued.filter(pk__in=NamedKeys(set(job_ids))))
 
     def fill(self, queued: QuerySet[ReviewJob]) -> None:
-        for job_id, path in queued.order_by("pk").values_list("pk", "prompt_path")[:_LOOKED_AT]:
+        for job_id, path in queued.order_by("pk").values_list("pk", "prompt_path")[:100]:
             if self.is_full:
                 return
             prompt = (self.files.read_output(path) or b"").decode("utf-8", "replace")

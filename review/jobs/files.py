@@ -1,4 +1,4 @@
-"""The files of jobs: prompts rendered again, outputs and what runs left, results and manifests from the rows."""
+"""Files of jobs: prompts, outputs and what runs left; results and manifests, from the rows."""
 
 from __future__ import annotations
 

@@ -74,9 +74,6 @@ def unanswered_jobs() -> QuerySet[ReviewJob]:
     return failed.filter(Exists(missing.exclude(Exists(answers))))
 
 
-_MOST_AT_ONCE = 500
-
-
 class LeaseLost(Conflict):
     """The claim's lease ran out, and the job is another worker's or closed by now."""
 
@@ -119,7 +116,7 @@ def forgotten_jobs(partition: str, *, queued_for: timedelta | None) -> list[int]
     found = list(jobs.lapsed().values_list("pk", flat=True))
     if queued_for is not None:
         waiting = jobs.filter(status=JobStatus.QUEUED, created_at__lt=DatabaseClock() - queued_for)
-        found += waiting.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE]
+        found += waiting.order_by("pk").values_list("pk", flat=True)[:500]
     return sorted(found)
 
 

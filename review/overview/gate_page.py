@@ -74,7 +74,6 @@ class GatePageJson(Document, kw_only=True):
     agreement: list[AgreementJson] | None = None
 
 
-_TEXTS = 30
 # Headed "Example (fail)" or "Example (pass)", fenced, and after a fail the severity it should have.
 _EXAMPLE = re.compile(
     r"^##+ Example \((?P<kind>fail|pass)\)[^\n]*\n\s*\n(?P<fence>`{3,}|~{3,})(?P<language>\w*)[^\n]*\n"
@@ -82,7 +81,6 @@ _EXAMPLE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _TOLD = "text"  # the language of an example that is told and not shown in full
-_MAX_EXAMPLES = 20
 _NOTE = "kb/notes/example.md"
 _GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
@@ -108,7 +106,7 @@ def read_gate_page(
         partitions=gate_covers(states).get(path, []),
         dispositions=_dispositions(path_id) | {DispositionState.OPEN.value: open_findings},
         texts=_texts(path_id, gate),
-        examples=list(islice(_examples(corpus, gate), _MAX_EXAMPLES)) if gate else [],
+        examples=list(islice(_examples(corpus, gate), 20)) if gate else [],
         problems=[problem_json(item) for item in corpus.gates.problems if item.path == path],
     )
 
@@ -144,7 +142,7 @@ def _dispositions(path_id: int | None) -> dict[str, int]:
 def _texts(path_id: int | None, gate: Gate | None) -> list[GateTextJson]:
     rows = FileSnapshot.objects.filter(path_id=path_id).order_by("-captured_at", "-pk")
     now, texts = gate and gate.sha256, []
-    for row in rows.defer("text")[:_TEXTS]:
+    for row in rows.defer("text")[:30]:
         sha256 = row.content_sha256
         text = from_row(GateTextJson, row, snapshot_id=row.pk, sha256=sha256, is_now=sha256 == now)
         texts.append(text)

@@ -201,11 +201,8 @@ def _query(words: Sequence[str]) -> str:
 
 
 PER_KIND = 50
-_MAX_JUMPS = 10
 _KEY = re.compile("[0-9]{1,18}")
 _FINGERPRINT = re.compile("[0-9a-f]{6,16}")
-_EVENTS_AT_ONCE = 100
-_NOTES_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -298,7 +295,7 @@ def _add_notes(index: WordIndex, corpus: Corpus, deadline: float) -> bool:
     notes = corpus.notes().notes
     index.forget(SearchKind.NOTE, known.keys() - {note.path for note in notes})
     changed = [note for note in notes if known.get(note.path) != note.sha256]
-    for chunk in batched(changed, _NOTES_AT_ONCE):
+    for chunk in batched(changed, 100):
         if time.monotonic() > deadline:
             return False
         entries = []
@@ -314,7 +311,7 @@ def _add_reviews(index: WordIndex, deadline: float) -> bool:
     """Add the reviews of jobs in the order in which they were closed, and closed again."""
     while True:
         rows = JobEvent.objects.filter(pk__gt=index.last_event()).order_by("pk")
-        events = list(rows.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
+        events = list(rows.values_list("pk", "job_id", "to_status")[:100])
         if not events:
             return True
         if time.monotonic() > deadline:
@@ -340,7 +337,7 @@ def find_jumps(query: str) -> list[JumpJson]:
         rows = matching.order_by("fingerprint", "pk").values_list("fingerprint", "text")
         found += [
             JumpJson(kind="finding", key=fingerprint, text=text)
-            for fingerprint, text in dict(rows[:_MAX_JUMPS]).items()
+            for fingerprint, text in dict(rows[:10]).items()
         ]
     return found
 

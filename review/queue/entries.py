@@ -28,8 +28,6 @@ from review.reviews.texts import rationales
 from review.selection.names import digests_of, is_below
 from review.vocabulary import NoteNow, Seen
 
-_AT_ONCE = 2500
-_NO_GATE = ("",)
 _LAST_ORDINAL = 2**31 - 1
 
 
@@ -101,7 +99,7 @@ def read_warn_queue(
 
     gates: tuple[str, ...] = ()
     if wanted.gates:
-        gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) or _NO_GATE
+        gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) or ("",)
     wanted = replace(wanted, gates=gates, since=tuple(NoteNow.values))
     queue = Queue(wanted, catalog, digests, muted=corpus.muted, now=now, is_whole=False)
     others = set(queue.notes.paths.values()) - queue.note_paths if notes.problems else set()
@@ -116,7 +114,7 @@ def read_entries(
     """Yield the entries of lines in the order of the queue; each text is read once."""
     quotes = QuoteFinder(corpus)
     reviews = (list(found) for _event, found in groupby(lines, key=attrgetter("event_id")))
-    for chunk in batched(reviews, _AT_ONCE):
+    for chunk in batched(reviews, 2500):
         texts = rationales(found[0].pair_id for found in chunk)
         quotes.load({found[0].pair_id for found in chunk if found[0].since == NoteNow.CHANGED})
         for found in chunk:

@@ -209,7 +209,6 @@ _MOST_LINES = 40
 # A paragraph is often one line; a line may be a whole file.
 _MAX_LINE = 1200
 _MAX_BEFORE_QUOTE = 300
-_MAX_QUOTE_WORDS = 100
 _WORD = re.compile(r"\w+")
 
 Span = tuple[int, int]
@@ -239,7 +238,7 @@ def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
 
     Markup and line ends are between words. If there are none of its words, it is the first line.
     """
-    words = [re.escape(word) for word in _WORD.findall(quote)[:_MAX_QUOTE_WORDS]]
+    words = [re.escape(word) for word in _WORD.findall(quote)[:100]]
     if not words or not lines:
         return {}
     pattern = r"(?:\W+".join(rf"\b{word}\b" for word in words) + ")?" * (len(words) - 1)

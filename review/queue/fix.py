@@ -109,7 +109,7 @@ def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPromptJson:
 def render_fix_prompt(
     entries: Sequence[QueueEntryJson], gates: Sequence[PromptGate], note: NoteText
 ) -> str:
-    """Return the prompt for the open findings of one note; the same arguments give the same text."""
+    """Return the prompt for the open findings of a note; the same arguments give the same text."""
     lines = [_TASK.format(note_path=note.path), *_findings(entries), *_reviews(entries)]
     lines.append("\n# Gates, in their own words")
     for gate in gates:

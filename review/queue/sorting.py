@@ -18,8 +18,6 @@ from review.vocabulary import DispositionState, Severity
 _SINKS, _BY_SEVERITY, _BY_CELL = 1_000_000, 100_000, 10
 _SEVERITIES = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
-_CellKey = tuple[int, int]  # a gate and a partition
-
 
 class QueueSort(StrEnum):
     """By place; by severity, precision and age; or by the information that a label would add."""
@@ -34,7 +32,7 @@ class Ranking:
     """The rank of a row, and why the rows of a gate and partition come last."""
 
     rank: Combinable
-    sinks_because: dict[_CellKey, str]
+    sinks_because: dict[tuple[int, int], str]
 
 
 def make_ranking(

@@ -49,7 +49,6 @@ class DisposedAllJson(Document, kw_only=True):
 
 # More notes than this are listed in one scan; fewer are read one by one.
 _READ_AT_MOST = 200
-_UNDONE = "undone"
 
 
 class UnknownFinding(InputRejected):
@@ -246,7 +245,7 @@ def _restored(
 ) -> Disposition:
     """Return what held before `row`: the earlier disposition, or open if it was not in force."""
     kept = earlier if earlier and _was_in_force(earlier, row) else None
-    state, reason = (kept.state, kept.reason) if kept else (DispositionState.OPEN, _UNDONE)
+    state, reason = (kept.state, kept.reason) if kept else (DispositionState.OPEN, "undone")
     answer = FixAnswer(row.fingerprint, DispositionState(state), reason)
     return _disposition(answer, actor, (kept or row).note_sha256, now=now)
 

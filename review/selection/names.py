@@ -1,4 +1,4 @@
-"""Names that a command is given: gates and bundles; notes and folders, which may be gone from disk."""
+"""Names that commands are given: gates and bundles; notes and folders, which may be gone."""
 
 from __future__ import annotations
 

@@ -44,7 +44,6 @@ from review.selection.orphans import find_renames
 from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 
 BEFORE = "before-after"
-_CHUNK_NOTES = 200
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ class Selection:
     def _all_targets(self) -> Iterator[TargetJson]:
         request, changes = self.request, ChangeReader(self._corpus)
         start = key_of(request.after) if request.after else ()
-        for chunk in batched(self._stale, _CHUNK_NOTES):
+        for chunk in batched(self._stale, 200):
             accepted = _read_accepted(chunk, request.model_partition)
             today = {(item.note.path, item.note.sha256) for item in chunk}
             changes.load(

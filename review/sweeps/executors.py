@@ -1,7 +1,6 @@
-"""Executors of a job's pairs, and workers made of the name of a runner: installed, and right for the partition.
+"""Executors of a job's pairs (the embedded reviewer, a CLI, a model API), and workers with one.
 
-An executor is the embedded reviewer, a CLI in a process, or a model API. A job is prepared before it is
-claimed: one that cannot run here stays queued for others.
+A job is prepared before it is claimed: one that cannot run here stays queued for others.
 """
 
 from __future__ import annotations

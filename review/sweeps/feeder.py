@@ -148,8 +148,6 @@ class StopPolicy:
 # Groups that become jobs at a time: few, so that little is left over when the sweep ends early, and
 # a job has the texts that there are when it runs.
 _WAVE = 8
-_CHUNK = 200
-_OUTDATED = "a text of it has changed since it was queued"
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,7 @@ def _without_given_up(
     is_rules = request.model_partition == RULES_PARTITION
     most, why = (1, CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, GIVEN_UP)
     kept = []
-    for chunk in batched(targets, _CHUNK):
+    for chunk in batched(targets, 200):
         texts: list[PairText] = [
             (item.note_path, item.gate_path, item.note_sha256 or "", item.gate_sha256 or "")
             for item in chunk
@@ -303,7 +301,7 @@ class Feeder:
             replaced = replace_job(
                 job,
                 actor=worker.actor,
-                reason=_OUTDATED,
+                reason="a text of it has changed since it was queued",
                 corpus=corpus,
                 config=worker.config,
                 now=worker.clock(),

@@ -34,8 +34,6 @@ from review.vocabulary import (
     JobPurpose,
 )
 
-_JOBS_PER_TRANSACTION = 50
-_DIGITS = 4
 MEASURED, QUEUED, STALE, NOT_MEASURED = "measured", "queued", "stale", "not-measured"
 
 
@@ -149,7 +147,7 @@ def _gate_json(
 def _portion(found: Sequence[bool], *, cases: int) -> PortionJson:
     """Count the runs that are so; those of one case say no more than one about other texts."""
     bound = Proportion(cases if all(found) else 0, cases).bound if len({*found}) == 1 else None
-    told = None if bound is None else round(bound, _DIGITS)
+    told = None if bound is None else round(bound, 4)
     return PortionJson(count=sum(found), of=len(found), bound=told)
 
 
@@ -181,7 +179,7 @@ def create_trials(
     )
     results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
     job_ids = {job for gate in results for case in gate.cases for job in case.open_job_ids}
-    for some in batched(_wanting(request, results, corpus), _JOBS_PER_TRANSACTION):
+    for some in batched(_wanting(request, results, corpus), 50):
         made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
         job_ids.update(made)
     return sorted(job_ids)

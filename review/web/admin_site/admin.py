@@ -120,7 +120,8 @@ def _leading_to(action: RecoveryAction, name: str, description: str) -> Callable
 @admin.register(ReviewJob)
 class ReviewJobAdmin(ReadOnlyAdmin):
     list_display = (
-        "number", "state", "model_partition", "lens", "pair_count", "claimed_by", "started_at", "why",
+        "number", "state", "model_partition", "lens", "pair_count", "claimed_by", "started_at",
+        "why",
     )  # fmt: skip
     list_display_links = ("number",)
     list_filter = ("status", "failure_code", "grouping", "model_partition", "lens")

@@ -24,8 +24,6 @@ from review.web.core.responses import page
 from review.web.render.markdown import render_diff, render_markdown, render_plain
 from review.web.render.tokens import Look
 
-_SHOWN = "shown"
-
 
 def gates(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
@@ -67,7 +65,7 @@ def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
 
 
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
-    filters = parse_filters(request, {"as": ["lines"], "against": None, "agreement": [_SHOWN]})
+    filters = parse_filters(request, {"as": ["lines"], "against": None, "agreement": ["shown"]})
     against = filters.key("against")
     config = settings.current()
     answer = pair_states()

@@ -59,7 +59,7 @@ def write_pick(pick: Pick) -> str:
 
 
 def read_picks(request: HttpRequest) -> list[Pick]:
-    """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so."""
+    """The pairs that were ticked, of the form's `note`; all trivial ones if the button says so."""
     note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
     picks = []

@@ -1,4 +1,4 @@
-"""The queue: findings by note, one finding's page, disposing of some or of all that match, and undo."""
+"""The queue: findings by note, one finding's page, disposing of some or all, and undo."""
 
 from __future__ import annotations
 
@@ -216,7 +216,6 @@ def _read_form(request: HttpRequest, state: str, named: Sequence[str] = ()) -> D
     """Read the request from the form.
 
     :param named: each finding's fingerprint and the id of the disposition that was shown.
-    :raises BadForm: there is no such status or finding.
     """
     if state not in DispositionState.values:
         words = ", ".join(DispositionState.values)
@@ -228,12 +227,8 @@ def _read_form(request: HttpRequest, state: str, named: Sequence[str] = ()) -> D
         if not (fingerprint.isalnum() and len(fingerprint) <= 16) or number is None:
             raise BadForm("the form names no finding", hint="reload the page")
         findings[fingerprint] = number
-    return DispositionRequest(
-        findings=findings,
-        state=DispositionState(state),
-        actor=actor(request),
-        reason=field(request, "reason", max_length=MAX_REASON),
-    )
+    reason = field(request, "reason", max_length=MAX_REASON)
+    return DispositionRequest(DispositionState(state), actor(request), reason, findings)
 
 
 def _dispose(
@@ -352,7 +347,6 @@ def _context(
     about = shown.document
     cursor = shown.line.cursor if shown.line else None
     is_in = shown.line in queue.of([about.finding.fingerprint])
-    state = about.finding.status
     gate, review = shown.pair.gate_snapshot.text, shown.pair.review_text.text
     return {
         "filters": filters,
@@ -367,7 +361,9 @@ def _context(
         "queue_url": _queue_url(filters, shown.line if is_in else None, queue),
         "gate_html": render_markdown(gate, look=Look(prefix="gate-", headings=(2, 3))),
         "review_html": render_markdown(review, look=Look(prefix="review-", headings=(2, 3))),
-        "states": [word for word in (DispositionState.OPEN, *STATES) if word != state],
+        "states": [
+            word for word in (DispositionState.OPEN, *STATES) if word != about.finding.status
+        ],
         "fix_command": f"commonplace fix_prompt {quote(about.note_path)}",
         "last_action": request.session.get(LAST_ACTION),
         "max_reason": MAX_REASON,

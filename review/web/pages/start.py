@@ -1,4 +1,4 @@
-"""The start page: what needs a person, and how much is covered; the pages of events and of costs."""
+"""The start page: what needs a person, how much is covered; the pages of events and costs."""
 
 from __future__ import annotations
 
@@ -55,11 +55,8 @@ from review.web.core.filters import Filters, Key, parse_filters
 from review.web.core.responses import page
 from review.web.pages.jobs import preview_url
 
-LAST_EVENTS = 6
 # More, since what was done at once is shown as one.
 READ_EVENTS = 30
-SHOWN_LOOKS = 5
-SHOWN_GATES = 8
 _WIDTH, _HEIGHT = 100, 40  # of a chart
 _LINES = 5  # as many as there are kinds of line
 
@@ -92,8 +89,8 @@ def _context(filters: Filters) -> dict[str, Any]:
         "is_new": not (states.notes and states.gates and states.partitions),
         "counted_at": answer.at,
         "findings": dict(facets.counts["severities"]),
-        "finding_gates": list(islice(facets.counts["gates"].items(), SHOWN_GATES)),
-        "looks": looks[:SHOWN_LOOKS],
+        "finding_gates": list(islice(facets.counts["gates"].items(), 8)),
+        "looks": looks[:5],
         "look_count": len(looks),
         "covers": [_cover(read_coverage(states, name)) for name in states.partitions],
         # Processes with running jobs, the longest at work first.
@@ -103,7 +100,7 @@ def _context(filters: Filters) -> dict[str, Any]:
             .annotate(jobs=Count("pk"), since=Min("started_at"))
             .order_by("since")
         ),
-        "events": together(events)[:LAST_EVENTS],
+        "events": together(events)[:6],
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
         "lens_bars": [lens for lens in lenses if lens.people.n],

@@ -58,7 +58,6 @@ LinkTo = Callable[[str, LinkKind], str | None]
 
 _OUTSIDE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _NOT_SLUG = re.compile(r"[^\w\- ]")
-_DEEPEST_HEADING = 6
 _OURS = "trusted"  # tokens with HTML that we made
 _TASK = re.compile(r"\[([ xX])\]\s")
 _CALLOUT = re.compile(r"\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
@@ -115,7 +114,7 @@ class Dressing:
 
     def _dress_heading(self, token: Token, title: Token | None) -> None:
         down, highest = self.look.headings
-        token.tag = f"h{min(max(int(token.tag[1]) - self._lift + down, highest), _DEEPEST_HEADING)}"
+        token.tag = f"h{min(max(int(token.tag[1]) - self._lift + down, highest), 6)}"
         if token.nesting > 0 and title is not None:
             slug = _NOT_SLUG.sub("", title.content.strip().lower()).replace(" ", "-")
             self._slugs[slug] += 1
