@@ -269,9 +269,10 @@ def _events_document(found: Iterable[EventRow], following: str | None) -> EventL
     of: dict[EventKind, list[Any]] = {kind: [] for kind in EventKind}
     for row in found:
         of[row.kind].append(row.event)
-    jobs, findings, reviews, acceptances = of.values()
-    lists = {"dispositions": findings, "decisions": reviews, "acceptances": acceptances}
-    return EventListJson(events=jobs, next=following, **lists)
+    jobs, said, decisions, acceptances = of.values()
+    return EventListJson(
+        events=jobs, dispositions=said, decisions=decisions, acceptances=acceptances, next=following
+    )
 
 
 def newest_events(
