@@ -25,8 +25,7 @@ from review.acceptance.ack import (
 from review.documents.base import Document, ProblemJson, problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, ReviewError, UsageRefused
-from review.findings.documents import QueueFindingJson
-from review.findings.states import read_findings_now
+from review.findings.states import QueueFindingJson, read_findings_now
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson
 from review.jobs.provenance import canonical_partition

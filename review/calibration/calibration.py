@@ -24,8 +24,7 @@ from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings.config import Config
-from review.trials.documents import GateResultJson, PortionJson
-from review.trials.results import read_gate_results
+from review.trials.results import GateResultJson, PortionJson, read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
 CALIBRATION_SCHEMA = "review-calibration/1"

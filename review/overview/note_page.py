@@ -12,8 +12,7 @@ from review.domain.applicability import applies
 from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.staleness import Digests, regions_of, staleness_reasons
-from review.findings.documents import QueueFindingJson
-from review.findings.states import read_findings_now
+from review.findings.states import QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
 from review.models import (
     Acceptance,

@@ -12,7 +12,7 @@ from django.db.models import Count
 
 from review.documents.base import Document, ProblemJson, no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
-from review.findings.documents import LookJson
+from review.findings.states import LookJson
 from review.jobs.costs import CostsJson
 from review.jobs.leases import abandoned_jobs
 from review.jobs.provenance import unknown_partitions

@@ -19,8 +19,7 @@ from review.domain.disposition import own_finding_text
 from review.domain.paths import lens_of
 from review.domain.printing import safe_cell
 from review.domain.problems import Problem, in_order
-from review.findings.documents import QueueEntryJson, QueueFindingJson
-from review.findings.states import QuoteFinder, QuoteNow
+from review.findings.states import QueueEntryJson, QueueFindingJson, QuoteFinder, QuoteNow
 from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, batched
 from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine

@@ -13,13 +13,14 @@ from django.db.models import Q
 from review.documents.base import from_row
 from review.domain.disposition import finding_state
 from review.errors import InputRejected
-from review.findings.documents import (
+from review.findings.states import (
     DispositionJson,
     FindingPageJson,
     OccurrenceJson,
     QueueFindingJson,
+    QuoteFinder,
+    find_finding,
 )
-from review.findings.states import QuoteFinder, find_finding
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
 from review.models import (
     CurrentAcceptance,

@@ -16,7 +16,7 @@ from review.documents.base import timestamp
 from review.domain.diffs.words import unified_diff
 from review.domain.paths import path_below
 from review.errors import ExitCode, ReviewError
-from review.findings.documents import FixPromptJson, QueueEntryJson, QueueFindingJson
+from review.findings.states import FixPromptJson, QueueEntryJson, QueueFindingJson
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.notes import NoteNotWritten, replace_note

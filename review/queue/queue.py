@@ -14,8 +14,16 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 from review.domain.paths import gate_label, lens_of
 from review.knowledge_base import Corpus, GateCatalog
 from review.models import FindingState, ModelPartition, NamedKeys
-from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states, values_below
-from review.queue.sorting import QueueSort, Ranking, make_ranking
+from review.queue.columns import (
+    DigestReader,
+    QueueSort,
+    Ranking,
+    files_now,
+    gate_keys,
+    make_ranking,
+    read_note_states,
+    values_below,
+)
 from review.selection.names import digests_of
 from review.selection.orphans import carried_away
 from review.settings.config import Config

@@ -19,8 +19,7 @@ from review.domain.paths import (
     path_below,
 )
 from review.errors import InputRejected
-from review.findings.documents import QueueFindingJson
-from review.findings.states import read_findings_now
+from review.findings.states import QueueFindingJson, read_findings_now
 from review.jobs.provenance import (
     partition_contradicts,
     telemetry_contradicts,

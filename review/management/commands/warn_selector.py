@@ -17,7 +17,7 @@ from typing import Any
 from review.check.lock import queue_report
 from review.documents.base import Counts, Listed, count_by, problem_json
 from review.errors import ExitCode, UsageRefused
-from review.findings.documents import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
+from review.findings.states import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
 from review.management.kit.arguments import LISTING, option
 from review.management.kit.command import ReadingCommand
@@ -29,9 +29,9 @@ from review.management.kit.output import (
     tail_lines,
     write_report,
 )
+from review.queue.columns import QueueSort
 from review.queue.entries import WarnQueue, queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.sorting import QueueSort
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.names import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity

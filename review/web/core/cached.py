@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from review import settings
 from review.calibration.calibration import CalibrationJson, GroupRecordJson, read_calibration
-from review.findings.documents import LooksJson
+from review.findings.states import LooksJson
 from review.knowledge_base import Corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends

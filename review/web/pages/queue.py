@@ -23,15 +23,14 @@ from review.documents.base import problem_json
 from review.domain.printing import count_words
 from review.domain.problems import in_order
 from review.errors import UsageRefused
-from review.findings.documents import QueueJson
-from review.findings.states import find_finding
+from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus
 from review.models import Disposition
+from review.queue.columns import QueueSort
 from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
 from review.queue.finding_page import FindingPage, read_finding
 from review.queue.queue import Queue, QueueCursor, QueueFilter, QueueLine, queue_now
-from review.queue.sorting import QueueSort
 from review.queue.triage import (
     DispositionRequest,
     NothingToUndo,

@@ -19,7 +19,7 @@ from review.acceptance.ack_selection import Pick
 from review.acceptance.decide import set_decision
 from review.documents.base import count_by
 from review.errors import UsageRefused
-from review.findings.documents import LookJson, LooksJson
+from review.findings.states import LookJson, LooksJson
 from review.knowledge_base import Corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.needs_a_look import LookRequest, read_looks

@@ -20,7 +20,7 @@ from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import LinkKind
 from review.domain.paths import BadPath, gate_id_of
 from review.domain.printing import count_words
-from review.findings.documents import QueueFindingJson
+from review.findings.states import QueueFindingJson
 from review.knowledge_base import Corpus
 from review.settings.config import Config
 from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look, parser
