@@ -156,10 +156,9 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
         hint = "list what waits for a decision: commonplace warn_selector --needs-a-look --json"
         raise UnknownPair(f"no review pair {pair_id} in this store", hint=hint)
     if pair.status != PairStatus.COMPLETED:
-        raise PairNotCompleted(
-            f"pair {pair_id} is {pair.status}: it has no review to decide",
-            hint=f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}",
-        )
+        hint = f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}"
+        why = f"pair {pair_id} is {pair.status}: it has no review to decide"
+        raise PairNotCompleted(why, hint=hint)
     if pair.not_accepted == NotAccepted.TRIAL:
         message = f"pair {pair_id} tries a gate on one of its cases: no note is reviewed by it"
         raise PairOfTrial(message, hint="if the case expects the wrong answer, edit the case")

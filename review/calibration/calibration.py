@@ -178,8 +178,7 @@ class _Reading:
         self._agents = labels.precision(lambda actor: not is_person(actor))
         self._cells = sorted(cells | set(self._people))
         self._cases = {
-            (result.gate_sha256, result.model_partition): (result.hits, result.false_alarms)
-            for result in cases
+            (it.gate_sha256, it.model_partition): (it.hits, it.false_alarms) for it in cases
         }
 
     def select(self, gates: Collection[int] | None, partitions: Collection[str]) -> None:
@@ -194,10 +193,8 @@ class _Reading:
     def document(self, gates_now: Mapping[str, str]) -> CalibrationJson:
         keys = NamedKeys({cell.gate_text for cell in self._cells})
         texts = FileSnapshot.objects.filter(pk__in=keys)
-        digests = {
-            key: (sha256, gates_now.get(path) == sha256)
-            for key, sha256, path in texts.values_list("pk", "content_sha256", "path__path")
-        }
+        stored = texts.values_list("pk", "content_sha256", "path__path")
+        digests = {key: (sha256, gates_now.get(path) == sha256) for key, sha256, path in stored}
         gates = [self._gate(cell, *digests[cell.gate_text]) for cell in self._cells]
         gates.sort(key=lambda gate: (gate.gate_id, not gate.is_now, gate.model_partition))
         return CalibrationJson(

@@ -81,11 +81,8 @@ class Labels:
 
     def precision(self, is_judge: Callable[[str], bool]) -> dict[Cell, Proportion]:
         """Return what was `fixed` of what was `fixed` or `rejected`, by the judges' last word."""
-        last = {
-            self._same.get(name, name): state
-            for name, state, actor in self._said
-            if is_judge(actor)
-        }
+        said = ((name, state) for name, state, actor in self._said if is_judge(actor))
+        last = {self._same.get(name, name): state for name, state in said}
         found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
         for name, state in last.items():
             if state in _SETTLED:

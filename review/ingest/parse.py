@@ -92,8 +92,8 @@ def read_block(block: ParsedBlock) -> ReadReview:
 def typed_findings(review: TypedReview) -> tuple[ParsedFinding, ...]:
     """Return the findings of a review that came as data, as if they had been parsed."""
     return tuple(
-        ParsedFinding(number, found.severity, finding_text(found), found.quote, found.line or None)
-        for number, found in enumerate(review.findings, 1)
+        ParsedFinding(n, it.severity, finding_text(it), it.quote, it.line or None)
+        for n, it in enumerate(review.findings, 1)
     )
 
 

@@ -222,11 +222,8 @@ def read_job_file(job_id: int, which: JobFile, *, config: Config) -> bytes | Non
 
 
 def _paths(job: ReviewJob) -> dict[JobFile, str]:
-    return {
-        "prompt": job.prompt_path,
-        "output": job.bundle_output_path,
-        "manifest": manifest_path(job.prompt_path),
-    }
+    prompt, output = job.prompt_path, job.bundle_output_path
+    return {"prompt": prompt, "output": output, "manifest": manifest_path(prompt)}
 
 
 def _file(path: str, config: Config) -> JobFileJson:

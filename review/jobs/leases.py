@@ -133,10 +133,9 @@ def require_lease(job_id: int, lease: Lease) -> bool:
     if job.claim_token == lease.token and job.status in (JobStatus.RUNNING, JobStatus.COMPLETED):
         return job.status == JobStatus.COMPLETED
     now = job.status if job.claim_token == lease.token else f"taken over by {job.claimed_by}"
-    raise LeaseLost(
-        f"the lease of job {job_id} ran out: it is {now}; this result comes too late",
-        hint="nothing was stored; a worker keeps its lease while it runs and reaches the store",
-    )
+    hint = "nothing was stored; a worker keeps its lease while it runs and reaches the store"
+    why = f"it is {now}; this result comes too late"
+    raise LeaseLost(f"the lease of job {job_id} ran out: {why}", hint=hint)
 
 
 def give_up_lease(job_id: int, lease: Lease) -> None:

@@ -53,7 +53,7 @@ class FoundReviewJson(Document, kw_only=True):
     excerpt: str
 
 
-class JumpJson(Document, kw_only=True):
+class JumpJson(Document):
     """A job, review or finding that the query names; `key` is its number or fingerprint."""
 
     kind: str
@@ -165,12 +165,10 @@ class WordIndex:
 
     def forget(self, kind: str, names: Collection[str]) -> None:
         with self._writing():
-            self._connection.executemany(
-                f"DELETE FROM {kind}_words WHERE rowid = ?",  # noqa: S608
-                ((_key(name),) for name in names),
-            )
+            delete = f"DELETE FROM {kind}_words WHERE rowid = ?"  # noqa: S608
+            self._connection.executemany(delete, ((_key(name),) for name in names))
 
-    def find(self, words: Sequence[str], *, kind: str, limit: int, offset: int = 0) -> list[str]:
+    def find(self, words: Sequence[str], kind: str, *, limit: int, offset: int = 0) -> list[str]:
         """Return names of texts that contain all words, the best first; the last may be a prefix."""
         rows = self._connection.execute(
             f"SELECT name FROM {kind}_words(?)"  # noqa: S608
@@ -179,7 +177,7 @@ class WordIndex:
         )
         return [name for (name,) in rows]
 
-    def count(self, words: Sequence[str], *, kind: str) -> int:
+    def count(self, words: Sequence[str], kind: str) -> int:
         return self._number(f"SELECT COUNT(*) FROM {kind}_words(?)", _query(words))  # noqa: S608
 
     def _number(self, statement: str, *values: str) -> int:
@@ -255,10 +253,8 @@ def search(
     path, store_id = config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
     with open_index(path, store_id=store_id) as index:
         complete = _add_notes(index, corpus, deadline) and _add_reviews(index, deadline)
-        names = {
-            kind: index.find(words, kind=kind, limit=PER_KIND, offset=offset) for kind in kinds
-        }
-        counts = {kind: index.count(words, kind=kind) for kind in SearchKind}
+        names = {kind: index.find(words, kind, limit=PER_KIND, offset=offset) for kind in kinds}
+        counts = {kind: index.count(words, kind) for kind in SearchKind}
     hits = {kind: list(_hits(corpus, kind, names[kind], words)) for kind in kinds}
     return SearchResult(hits, counts, complete)
 
@@ -326,19 +322,13 @@ def find_jumps(query: str) -> list[JumpJson]:
     found: list[JumpJson] = []
     if _KEY.fullmatch(word):
         named = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}
-        found += [
-            JumpJson(kind=kind, key=word)
-            for kind, rows in named.items()
-            if rows.filter(pk=word).exists()
-        ]
+        there = (kind for kind, rows in named.items() if rows.filter(pk=word).exists())
+        found += [JumpJson(kind, word) for kind in there]
     if _FINGERPRINT.fullmatch(word):
         # A range, which an index answers; "g" sorts after every hexadecimal digit.
         matching = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")
         rows = matching.order_by("fingerprint", "pk").values_list("fingerprint", "text")
-        found += [
-            JumpJson(kind="finding", key=fingerprint, text=text)
-            for fingerprint, text in dict(rows[:10]).items()
-        ]
+        found += [JumpJson("finding", key, text) for key, text in dict(rows[:10]).items()]
     return found
 
 

@@ -43,7 +43,7 @@ class GateStatusJson(Document, kw_only=True):
     decisions: dict[str, int]
 
 
-class PartitionStatusJson(Document, kw_only=True):
+class PartitionStatusJson(Document):
     model_partition: str
     applicable: int
     fresh: int
@@ -51,7 +51,7 @@ class PartitionStatusJson(Document, kw_only=True):
     gates: list[GateStatusJson]
 
 
-class OrphanJson(Document, kw_only=True):
+class OrphanJson(Document):
     """A path with current acceptances that is no note or gate any more."""
 
     path: str
@@ -150,11 +150,8 @@ def read_status(
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
     if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
-    status.notices = [
-        *_notices(status, config=config),
-        *unknown_partitions([model_partition], config=config),
-        *corpus.unknown_muted(),
-    ]
+    unknown = [*unknown_partitions([model_partition], config=config), *corpus.unknown_muted()]
+    status.notices = [*_notices(status, config=config), *unknown]
     steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
     status.next_steps = [
         StepJson(what=what, count=count, command=f"commonplace {command}")
@@ -182,10 +179,8 @@ def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
         any(gate.decisions.values()) for partition in status.partitions for gate in partition.gates
     )
     if not (decided or status.jobs[JobStatus.COMPLETED] or status.needs_a_look):
-        yield (
-            f"{store_name()} holds no review yet, so the queue is empty; to fail where a pair has no"
-            " review, use --fail-on stale"
-        )
+        how = "to fail where a pair has no review, use --fail-on stale"
+        yield f"{store_name()} holds no review yet, so the queue is empty; {how}"
 
 
 def _trips(status: StatusJson, levels: set[FailOn], *, hidden: Mapping[str, int]) -> Iterator[str]:
@@ -237,13 +232,10 @@ def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
     known = {problem.path for problem in states.problems}
     orphans = []
     for kind, paths in states.gone.items():
-        gone = [
-            path for path in paths if path not in known and not is_there(corpus, path, kind=kind)
-        ]
-        orphans += [
-            OrphanJson(path=path, kind=kind, acceptances=count)
-            for path, count in live_acceptances(kind, KbPath.objects.ids(gone)).items()
-        ]
+        unknown = (path for path in paths if path not in known)
+        gone = [path for path in unknown if not is_there(corpus, path, kind=kind)]
+        live = live_acceptances(kind, KbPath.objects.ids(gone))
+        orphans += [OrphanJson(path, kind, count) for path, count in live.items()]
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
 
 
@@ -266,13 +258,8 @@ def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
     ]
     # Pairs that an open job will answer, each once.
     in_flight = ReviewPair.objects.in_flight(name).values("note_id", "gate_id").distinct()
-    return PartitionStatusJson(
-        model_partition=name,
-        applicable=sum(gate.applicable for gate in gates),
-        fresh=sum(gate.fresh for gate in gates),
-        in_flight=in_flight.count(),
-        gates=gates,
-    )
+    applicable, fresh = (sum(getattr(gate, it) for gate in gates) for it in ("applicable", "fresh"))
+    return PartitionStatusJson(name, applicable, fresh, in_flight.count(), gates)
 
 
 MOST = 15

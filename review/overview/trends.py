@@ -71,12 +71,9 @@ def _reports() -> dict[str, list[FindingPeriod]]:
     )
     accepted = Finding.objects.filter(pair__decision__in=QUEUED_DECISIONS)
     accepted = accepted.exclude(pair__not_accepted__in=NotAccepted.values)
-    rows = accepted.values_list(
-        "fingerprint",
-        "pair__job__created_at",
-        "pair__reviewed_at",
-        Subquery(later.order_by("pk").values("accepted_at")[:1]),
-    )
+    until = Subquery(later.order_by("pk").values("accepted_at")[:1])
+    columns = ("fingerprint", "pair__job__created_at", "pair__reviewed_at", until)
+    rows = accepted.values_list(*columns)
     found: defaultdict[str, list[FindingPeriod]] = defaultdict(list)
     for name, *period in rows.iterator():
         found[name].append(FindingPeriod(*period))

@@ -154,7 +154,7 @@ def dispose_findings(request: DispositionRequest, *, config: Config, now: dateti
                 answer = FixAnswer(item, request.state, request.reason)
                 moved.append(_disposition(answer, request.actor, digests.get(notes[item]), now=now))
         _store(moved)
-    return _triaged(request.findings, moved, latest, now=now)
+    return _triaged(request.findings, moved, latest, now)
 
 
 def dispose_matching(
@@ -195,7 +195,7 @@ def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
         # Nobody else can decide between two rows of one action.
         earlier = Disposition.objects.filter(pk__lt=rows[0].pk).latest_of(marks)
         _store([_restored(row, earlier.get(row.fingerprint), actor, now) for row in counting])
-    return _triaged(marks, counting, latest, now=now)
+    return _triaged(marks, counting, latest, now)
 
 
 def _last_id(latest: Mapping[str, Disposition], fingerprint: str) -> int:
@@ -218,11 +218,10 @@ def _triaged(
     fingerprints: Iterable[str],
     moved: Sequence[Disposition],
     latest: Mapping[str, Disposition],
-    *,
     now: datetime,
 ) -> Triaged:
-    done = {row.fingerprint: None for row in moved}
-    others = [latest[item] for item in fingerprints if item not in done and item in latest]
+    done = dict.fromkeys(row.fingerprint for row in moved)
+    others = (latest[item] for item in fingerprints if item not in done and item in latest)
     return Triaged(at=now, moved=tuple(done), not_moved=tuple(others))
 
 

@@ -7,7 +7,7 @@ import msgspec
 from review.documents.base import Document, ProblemJson
 
 
-class RenameJson(Document, kw_only=True):
+class RenameJson(Document):
     """A note or folder that has another path now, and the command that takes its reviews along.
 
     `similarity` is the share of the text that stayed, 0..1; 1 for the accepted text byte for byte.
@@ -55,7 +55,7 @@ class TargetJson(Document, kw_only=True):
     change: ChangeJson | None = None
 
 
-class DiffJson(Document, kw_only=True):
+class DiffJson(Document):
     """A unified diff from an accepted text to today's; once per file and accepted text.
 
     `words` tells the same change by words: a line for each changed line, with its number in the new

@@ -136,14 +136,8 @@ class Selection:
                 texts = FileSnapshot.objects.values_list("text", flat=True)
                 before = texts.get(path__path=path, content_sha256=sha256)
                 diff = unified_diff(before, now.text, path=path)
-                yield DiffJson(
-                    path=path,
-                    accepted_sha256=sha256,
-                    sha256=now.sha256,
-                    diff=diff.text,
-                    words=changed_words(word_diff(before, now.text)),
-                    truncated=diff.truncated,
-                )
+                words = changed_words(word_diff(before, now.text))
+                yield DiffJson(path, sha256, now.sha256, diff.text, words, diff.truncated)
 
     def renames(self) -> list[RenameJson]:
         """Find notes of the scope that probably had another path when they were reviewed."""

@@ -113,12 +113,9 @@ class Elsewhere:
         failure = None
         if job.status == JobStatus.FAILED:
             code = FailureCode(job.failure_code)
-            failure = RunnerFailure(
-                code,
-                job.failure_reason,
-                retryable=code in _WORTH_ANOTHER_JOB,
-                exhausted=code is FailureCode.ACCOUNT_EXHAUSTED,
-            )
+            is_passing, is_out = code in _WORTH_ANOTHER_JOB, code is FailureCode.ACCOUNT_EXHAUSTED
+            why = job.failure_reason
+            failure = RunnerFailure(code, why, retryable=is_passing, exhausted=is_out)
         seconds = 0.0
         if job.started_at is not None and job.completed_at is not None:
             seconds = (job.completed_at - job.started_at).total_seconds()
