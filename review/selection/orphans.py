@@ -71,7 +71,8 @@ def carried_away(events: Iterable[tuple[int, int | None]]) -> set[int]:
         carried = Acceptance.objects.filter(
             kind=AcceptanceKind.CARRY_OVER, review_pair_id__in={pair_id for _, pair_id in chunk}
         )
-        latest = dict(carried.order_by("pk").values_list("review_pair_id", "pk"))
+        last = carried.order_by("pk").values_list("review_pair_id", "pk")
+        latest: dict[int | None, int] = dict(last)
         found |= {event_id for event_id, pair_id in chunk if latest.get(pair_id, 0) > event_id}
     return found
 
