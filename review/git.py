@@ -31,12 +31,7 @@ class ShallowClone(InputRejected):
 
 @dataclass(frozen=True)
 class Changes:
-    """Files below a folder that differ from a commit; paths are relative to the folder.
-
-    :param paths: of files that are there: committed, in the working tree, and untracked ones.
-    :param gone: of files that are there no more.
-    :param renamed: new path to old path.
-    """
+    """Files below a folder that differ from a commit: there, gone, and new path to old path."""
 
     merge_base: str
     paths: frozenset[str]
@@ -45,10 +40,7 @@ class Changes:
 
 
 def changes_since(folder: Path, revision: str) -> Changes:
-    """Compare the files below `folder` with the merge base of HEAD and a revision.
-
-    :raises ProgramNotStarted, GitRefused, ShallowClone: they cannot be compared.
-    """
+    """Compare the files below `folder` with the merge base of HEAD and a revision."""
     base = _merge_base(folder, revision)
     options = ("--name-status", "-z", "--find-renames", "--relative", "--no-ext-diff")
     words = iter(_words(_read(folder, "diff", *options, base, "--")))
@@ -65,7 +57,6 @@ def changes_since(folder: Path, revision: str) -> Changes:
 
 
 def file_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """Return a file below `folder` as it was in a commit; None where there was none."""
     found = _git(folder, "cat-file", "blob", f"{commit}:./{path}")
     return None if found.returncode else found.stdout
 

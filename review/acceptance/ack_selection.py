@@ -32,10 +32,10 @@ from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, read_selection, read_targets
 from review.knowledge_base import Corpus, DraftPair
 from review.models import ReviewPair, batched
-from review.protocol.quote_location import quote_lines
+from review.protocol.quote_location import lines_after, quote_lines
 from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
 from review.selection.select import SelectionRequest, is_trivial, select_targets
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import REQUESTED, AcceptanceKind, DispositionState, Grouping, Staleness
 
 
@@ -222,8 +222,8 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[R
             suspects = [finding for finding in still_open if finding.line_now is None]
             now = corpus.read_note(target.note_path).text if suspects else ""
             for finding in suspects:
-                before = quote_lines(pair.note_snapshot.text, finding.quote)
-                if len(quote_lines(now, finding.quote)) < len(before):
+                before, quote = pair.note_snapshot.text, finding.quote
+                if len(lines_after(before, now, quote)) < len(quote_lines(before, quote)):
                     yield refused_json(target, _quote_gone(target, finding))
                     break
 
@@ -262,7 +262,7 @@ class Pick:
 
 
 def ack_picks(
-    picks: Sequence[Pick], *, actor: str, reason: str, corpus: Corpus, config: Config, now: datetime
+    picks: Sequence[Pick], *, actor: str, reason: str, corpus: Corpus, now: datetime
 ) -> list[AcksJson]:
     """Ack exactly the texts that were shown; one answer per model partition.
 
@@ -272,8 +272,8 @@ def ack_picks(
     :raises BadTargets, PartitionNotConcrete: a pair is none; nothing was written for its partition.
     """
     answers = []
-    for selection in _selections(picks, Staleness.NOTE_CHANGED.value, config):
-        found = read_ack_targets(selection, source=_SOURCE, config=config)
+    for selection in _selections(picks, Staleness.NOTE_CHANGED.value, corpus.config):
+        found = read_ack_targets(selection, source=_SOURCE, config=corpus.config)
         answers.append(ack_selection(*found, actor=actor, reason=reason, corpus=corpus, now=now))
     return answers
 

@@ -26,7 +26,7 @@ from review.jobs.provenance import telemetry_contradicts, telemetry_models
 from review.knowledge_base import Corpus, DraftPair
 from review.models import Acceptance, CurrentAcceptance, DecisionEvent, ReviewPair, ReviewStore
 from review.selection.names import command_to_review, named_gates, read_named_note
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
 

@@ -27,11 +27,11 @@ from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableF
 from review.knowledge_base.walker import MARKDOWN
 from review.models import Finding
 from review.protocol.findings import ParsedFinding
-from review.protocol.quote_location import quote_lines
+from review.protocol.quote_location import passage_lines
 from review.runners.rules.judge import RULES, judge
 from review.selection.names import is_below
 from review.selection.select import named_notes
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION
 from review.sweeps.executors import rule_input
 from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Severity, Staleness
 
@@ -65,18 +65,17 @@ class CheckRequest:
 
 
 class _Check:
-    """A check under way, with what could not be looked at.
+    """A check under way.
 
     :ivar locks: the first that has a review of a pair as it is answers for it.
-    :ivar baseline: a finding that it has is not new; None: nothing is compared.
     """
 
-    def __init__(self, corpus: Corpus, request: CheckRequest, config: Config, *, store: bool):
-        self.corpus, self.request, self.config = corpus, request, config
+    def __init__(self, corpus: Corpus, request: CheckRequest, *, store: bool):
+        self.corpus, self.request, self.config = corpus, request, corpus.config
         self.problems: list[Problem] = []
         self.notices: list[str] = []
         since = request.since
-        self.changes = None if since is None else changes_since(config.root, since)
+        self.changes = None if since is None else changes_since(corpus.config.root, since)
         self.gates = self._gates()
         self.notes = self._notes()
         self.linking = dict(self._linking())
@@ -85,7 +84,7 @@ class _Check:
         if request.models:
             lines = [line for lock in self.locks for line in lock.notes.values()]
             known = {review.model for line in lines for review in line.reviews}
-            self.notices += unknown_partitions(request.models, config=config, known=known)
+            self.notices += unknown_partitions(request.models, config=corpus.config, known=known)
         self.notices += corpus.unknown_muted()
 
     def _gates(self) -> list[Gate]:
@@ -138,7 +137,6 @@ class _Check:
                 yield note, names
 
     def read(self, path: str) -> NoteText:
-        """Read a note, or take the text that was given."""
         data = self.request.text
         return self.corpus.read_note(path) if data is None else NoteText.of(path, data)
 
@@ -233,7 +231,7 @@ class _Check:
                 continue
             line, near = found.line, found.line or 1
             if note.sha256 not in locked.texts_of(gate.gate_id, found.model):
-                places = quote_lines(note.text, found.quote) if found.quote else ()
+                places = passage_lines(note.text, found.quote) if found.quote else ()
                 line = min(places, key=lambda place: abs(place - near), default=None)
                 if found.quote and line is None:
                     continue
@@ -262,14 +260,9 @@ class _Check:
         )
 
 
-def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store: bool) -> Report:
-    """Check notes; nothing is stored.
-
-    :param store: whether a store is open, whose reviews count.
-    :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
-    :raises ProgramNotStarted, GitRefused, ShallowClone: `since` cannot be answered.
-    """
-    check = _Check(corpus, request, config, store=store)
+def check_notes(corpus: Corpus, request: CheckRequest, *, store: bool) -> Report:
+    """Check notes, with the reviews of the open store if `store`; nothing is stored."""
+    check = _Check(corpus, request, store=store)
     pairs: list[tuple[str, str]] = []
     rows: list[_Row] = []
     for facts in (*check.notes, *check.linking):
@@ -303,7 +296,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
         notices=check.notices,
     )
     document.tripped = "; ".join(_trips(document, request.fail_on)) or None
-    return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(config.root))
+    return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(corpus.config.root))
 
 
 def _is_on(row: _Row, names: frozenset[str]) -> bool:

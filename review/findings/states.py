@@ -24,7 +24,7 @@ from review.models import (
     ReviewPair,
     latest_decided,
 )
-from review.protocol.quote_location import follow_quote, quote_lines
+from review.protocol.quote_location import follow_quote, lines_after, quote_lines
 from review.vocabulary import AcceptanceKind, DispositionState
 
 WARN_SCHEMA = "warn-selector/1"
@@ -51,10 +51,7 @@ class QueueFindingJson(Document, kw_only=True):
 
 
 class QueueEntryJson(Document, kw_only=True):
-    """A (note, gate) pair that wants an edit, as its latest accepted review says.
-
-    `noisy` says why it comes last, where the queue is sorted by priority.
-    """
+    """A pair that wants an edit; `noisy` says why it comes last in the order of priority."""
 
     note_path: str
     gate_path: str
@@ -88,11 +85,7 @@ class OccurrenceJson(Document, kw_only=True):
 
 
 class FindingPageJson(Document, kw_only=True):
-    """A finding as its latest review reports it.
-
-    `in_queue`: it is part of the queue, in any status; `out_because` says why it is not.
-    `dispositions` and `occurrences` are listed from the last one to the first.
-    """
+    """A finding as its latest review reports it; dispositions and occurrences, the last first."""
 
     schema: str = "finding/1"
     note_path: str
@@ -211,7 +204,7 @@ class QuoteFinder:
         before, now = self._reviewed[pair_id], self._text_of(note_path)
         line_now = follow_quote(before, now, quote=quote, line=line)
         was_there = bool(now and quote_lines(before, quote))
-        is_gone = was_there and line_now is None and not quote_lines(now, quote)
+        is_gone = was_there and line_now is None and not lines_after(before, now, quote)
         return QuoteNow(line_now, is_gone=is_gone)
 
     def _read(self, note_path: str) -> str:
@@ -224,10 +217,7 @@ class QuoteFinder:
 def read_findings_now(
     corpus: Corpus, pairs: Sequence[ReviewedPair], *, digests: Mapping[str, str]
 ) -> list[list[QueueFindingJson]]:
-    """Findings of each pair, in the order of `pairs`, which may be several of one key.
-
-    :param digests: those of the notes on disk, by path; only notes that changed are read.
-    """
+    """Findings of each pair; only notes whose digest on disk in `digests` changed are read."""
     quotes = QuoteFinder(corpus)
     keys = {pair.pk for pair, _note_path, _gate_path in pairs}
     rows: defaultdict[int, list[Finding]] = defaultdict(list)
@@ -278,10 +268,7 @@ def _reported(rows: Sequence[Finding], reviewed: ReviewedPair) -> list[QueueFind
 
 @dataclass(frozen=True, slots=True)
 class FoundFinding:
-    """A finding at the note and gate where it is known by its fingerprint.
-
-    :param pair_id: of the review that reported it, as its `ordinal`-th; 0 for its own decision.
-    """
+    """A finding where it is known, the `ordinal`-th of `pair_id`; 0 for its own decision."""
 
     note_path: str
     gate_path: str
@@ -304,8 +291,7 @@ def _tail(path: str) -> str:
 def find_finding(fingerprint: str) -> FoundFinding | None:
     """Return the latest finding with this fingerprint, or None.
 
-    A review that was carried over has its findings under fingerprints of the new path. Where it
-    does not count any more, no row has them: they are computed again, all of them, which takes long.
+    Of reviews carried over that count no more all fingerprints are computed, which takes long.
     """
     states = FindingState.objects.filter(fingerprint=fingerprint).order_by(
         "later_objections", "-event_id"

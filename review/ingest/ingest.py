@@ -33,9 +33,9 @@ from review.models import (
 )
 from review.protocol.decision import ParsedDecision
 from review.protocol.output import strip_escapes
-from review.protocol.quote_location import quote_lines
+from review.protocol.quote_location import passage_lines
 from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
-from review.settings.config import Config
+from review.settings import Config
 from review.store import refusal_of
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
@@ -194,7 +194,7 @@ def _note_of_quotes(
     ]
 
     def has_one(of: ReviewPair) -> bool:
-        return any(quote_lines(known.note_text(of), quote) for quote in quotes)
+        return any(passage_lines(known.note_text(of), quote) for quote in quotes)
 
     if not quotes or has_one(pair):
         return None

@@ -21,7 +21,7 @@ from review.protocol.quote_location import locate_findings, quote_lines
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
 from review.reviews.needs_a_look import LookRequest, undecided_pairs
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     AcceptanceKind,

@@ -31,7 +31,7 @@ from review.models import Finding, JobEvent, ReviewJob, ReviewPair, batched
 from review.models.jobs import ReviewJobQuerySet
 from review.runners.outcome import MODEL_ANSWERED
 from review.runners.process.table import Processes
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     FailureCode,

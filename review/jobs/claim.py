@@ -30,7 +30,7 @@ from review.models import JobEvent, JobMove, Lease, NamedKeys, Provenance, Revie
 from review.protocol.prompt import NOTES, estimate_tokens
 from review.selection.documents import TargetJson
 from review.selection.select import SelectionRequest, select_targets
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import Grouping, JobPurpose, JobStatus
 
 
@@ -159,6 +159,9 @@ def _not_claimable(job: ReviewJob, request: ClaimRequest) -> JobNotClaimable:
     return JobNotClaimable(f"job {job.pk} is {why}", hint=hint)
 
 
+_DONE = "every pair of this scope is fresh"
+
+
 class NothingToTake(ReviewError):
     """No job is queued, and nothing in the scope wants a review."""
 
@@ -174,7 +177,7 @@ class TakeRequest:
     across_lenses: bool = False
 
 
-def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: datetime) -> TakenJson:
+def take_jobs(request: TakeRequest, *, corpus: Corpus, now: datetime) -> TakenJson:
     """Claim jobs and give their prompts; make jobs first where too few of the scope are queued.
 
     Jobs are made for no more notes (or gates) than are taken: their texts are those of this moment.
@@ -186,7 +189,7 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     queued = ReviewJob.objects.filter(status=JobStatus.QUEUED, purpose=claim.purpose)
     if claim.model_partition:
         queued = queued.of_partition(claim.model_partition)
-    taking = _Taking(request, queued, ArtifactStore(config), config, now)
+    taking = _Taking(request, queued, ArtifactStore(corpus.config), corpus.config, now)
     targets: list[TargetJson] = []
     if selection is None:
         taking.fill(queued)
@@ -277,7 +280,7 @@ class _Taking:
     def nothing(self, corpus: Corpus) -> NothingToTake:
         most, sizes = self.request.max_tokens, self.queued.order_by("estimated_prompt_tokens")
         smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
-        why, hint = "every pair of this scope is fresh", ""
+        why, hint = _DONE, ""
         if self.open_ids:
             open_jobs = f"open jobs: {len(self.open_ids)}"
             why = f"every pair of this scope is fresh or in an open job; {open_jobs}"
@@ -297,4 +300,6 @@ class _Taking:
         elif self.left_out:
             named = ", ".join(f"{name} {number}" for name, number in self.left_out.items())
             why = f"{why}; left out by options: {named}"
-        return NothingToTake(why, hint=hint)
+        found = NothingToTake(why, hint=hint)
+        found.label = "done" if why.partition(";")[0] == _DONE else found.label
+        return found

@@ -51,7 +51,7 @@ from review.models import (
 from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.sentinels import token_is_free
 from review.selection.freshness import in_flight
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import Grouping, JobPurpose, JobStatus, ProblemCode
 
 _Keys = dict[tuple[str, str], FileSnapshot]
@@ -66,13 +66,10 @@ _MEASURING_PATH = "kb/reports/bundle-reviews/review-job-1000000/bundle-output.md
 class JobFactory:
     """Creates the jobs of one command, all of one model partition."""
 
-    def __init__(
-        self, model_partition: str, *, corpus: Corpus, config: Config, actor: str, now: datetime
-    ) -> None:
+    def __init__(self, model_partition: str, *, corpus: Corpus, actor: str, now: datetime) -> None:
         self.model_partition = model_partition
         self._prompt_note = cache(corpus.linker.prompt_note)
-        self._corpus = corpus
-        self._config = config
+        self._corpus, self._config = corpus, corpus.config
         self._actor = actor
         self._now = now
 
@@ -253,7 +250,7 @@ def create_jobs(
         raise UsageRefused("--across-lenses goes with --grouping note: a gate has one lens")
     corpus = Corpus(config)
     partition = request.model_partition
-    factory = JobFactory(partition, corpus=corpus, config=config, actor=request.actor, now=now)
+    factory = JobFactory(partition, corpus=corpus, actor=request.actor, now=now)
     limit = request.max_prompt_tokens or config.max_prompt_tokens
     creation = _Creation(request, corpus, factory, limit)
     packed = group_targets(

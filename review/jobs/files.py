@@ -32,7 +32,7 @@ from review.protocol.sentinels import ExpectedPair
 from review.runners.outcome import RunnerOutcome
 from review.runners.process.table import Processes
 from review.runners.run import collect_run, read_record
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 
 # As many as sweeps that run at once can leave half closed, and some more.

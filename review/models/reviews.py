@@ -51,10 +51,7 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
         return self.filter(status=PairStatus.COMPLETED).exclude(not_accepted=NotAccepted.TRIAL)
 
     def complete(self, pairs: Sequence[ReviewPair], *, now: datetime) -> bool:
-        """Pending or missing pairs to `completed`, with the review that is set on them.
-
-        False when one of them was completed already: roll the transaction back.
-        """
+        """Pending or missing pairs to `completed`; False: one was completed already, roll back."""
         connection = connections[self.db]
         moment = connection.ops.adapt_datetimefield_value(now)
         rows = [(*(getattr(pair, name) for name in _REVIEWED), moment, pair.pk) for pair in pairs]
@@ -76,7 +73,7 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
 
 
 class ReviewPair(models.Model):
-    """One note and one gate requested in a job, with the exact texts that were judged.
+    """A note and a gate requested in a job, with the exact texts that were judged.
 
     `decision` is what the parser read and is never overwritten: see `DecisionEvent`. `link_state` is
     that of the files that the note links to, as a rule that reads them was to see them.
@@ -280,7 +277,6 @@ class Finding(models.Model):
 
 
 def latest_of(rows: Any, fingerprints: Iterable[str]) -> dict[str, Any]:
-    """Return the last of these rows for each fingerprint that has one."""
     found: dict[str, Any] = {}
     for chunk in batched(sorted(set(fingerprints)), 500):
         some = rows.filter(fingerprint__in=chunk).values("fingerprint").order_by()
@@ -291,15 +287,11 @@ def latest_of(rows: Any, fingerprints: Iterable[str]) -> dict[str, Any]:
 
 class DispositionQuerySet(models.QuerySet["Disposition"]):
     def latest_of(self, fingerprints: Iterable[str]) -> dict[str, Disposition]:
-        """The one that counts for each fingerprint: the last."""
         return latest_of(self, fingerprints)
 
 
 class Disposition(models.Model):
-    """What a person decided about a finding.
-
-    `note_sha256` is the note's digest on disk at that moment: `deferred` holds until it changes.
-    """
+    """A person's decision about a finding; `deferred` holds until the note has another digest."""
 
     fingerprint = CharField(max_length=16)
     state = CharField(max_length=12, choices=DispositionState)
@@ -322,7 +314,6 @@ class Disposition(models.Model):
 def latest_decided(
     fingerprints: Iterable[str], dispositions: Any = Disposition.objects
 ) -> dict[str, Decided]:
-    """Return the last disposition of each finding that has one."""
     rows = latest_of(dispositions, fingerprints)
     return {fingerprint: as_decided(row) for fingerprint, row in rows.items()}
 

@@ -19,7 +19,6 @@ from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
 from review.selection.documents import GateJson
 from review.selection.names import gate_json
-from review.settings.config import Config
 from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
 
@@ -86,14 +85,14 @@ _GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
 
 def read_gate_page(
-    corpus: Corpus, states: PairStates, gate_id: str, *, open_findings: int, config: Config
+    corpus: Corpus, states: PairStates, gate_id: str, *, open_findings: int
 ) -> tuple[Gate | None, GatePageJson]:
     """Read a gate that exists, or of which the store has texts; None when its file cannot be used.
 
     :param open_findings: of the gate, as the queue counts them.
     :raises UnknownGate: neither; the hint names near ones.
     """
-    path = gate_path_of(gate_id, gates_folder=config.gates_folder)
+    path = gate_path_of(gate_id, gates_folder=corpus.config.gates_folder)
     gate = None
     with suppress(UnreadableFile):
         gate = corpus.gate(path)

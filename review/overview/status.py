@@ -26,7 +26,7 @@ from review.runners.process.table import Processes
 from review.selection.documents import RenameJson
 from review.selection.orphans import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.store.errors import store_name
 from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, Decision, JobStatus, Staleness
 
@@ -117,21 +117,18 @@ _COUNTED = {FailOn.FAIL: (Decision.FAIL,), FailOn.WARN: QUEUED_DECISIONS}
 
 
 def read_status(
-    corpus: Corpus,
-    *,
-    model_partition: str | None,
-    fail_on: Iterable[FailOn],
-    config: Config,
-    now: datetime,
+    corpus: Corpus, *, model_partition: str | None, fail_on: Iterable[FailOn], now: datetime
 ) -> StatusJson:
     """Coverage, queue, jobs and orphans, of one model partition or of all."""
-    states = read_pair_states(corpus, config=config)
+    states = read_pair_states(corpus)
     chosen = (model_partition,) if model_partition else ()
     listed = NoteList(states.notes, states.problems)
     queue = read_warn_queue(corpus, QueueFilter(partitions=chosen), listed=listed)
-    abandoned = abandoned_jobs(older_than=config.abandoned_after, processes=Processes(), now=now)
+    abandoned = abandoned_jobs(
+        older_than=corpus.config.abandoned_after, processes=Processes(), now=now
+    )
     scope = LookRequest(model_partition=model_partition)
-    looks = read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look
+    looks = read_looks(corpus, scope).needs_a_look
     status = StatusJson(
         notes=len(states.notes),
         gates=len(states.gates),
@@ -150,6 +147,7 @@ def read_status(
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
     if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
+    config = corpus.config
     unknown = [*unknown_partitions([model_partition], config=config), *corpus.unknown_muted()]
     status.notices = [*_notices(status, config=config), *unknown]
     steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
@@ -267,6 +265,7 @@ _Step = tuple[str, int, str]  # what to do, the number of things, and the comman
 _TAKE = "next_review_job {} --model {} --runner RUNNER"
 _ALL = "--all-gates --skip-rules"
 _NAMED_GATES = 6
+_FINDINGS = "warn_selector --severity warn fail --limit 5"
 _LOOK = "warn_selector --needs-a-look --limit 5"
 _SWEEP = "review_sweep --all-gates --runner rules --model rules -q"
 
@@ -301,7 +300,7 @@ def _next_steps(
         yield from _stale_steps(partition, corpus, model_pairs)
     if is_whole and not judged and status.gates and status.notes:
         yield "pairs that no model has reviewed", model_pairs, _TAKE.format(_ALL, "MODEL")
-    yield "reviews with open findings", sum(status.queue.values()), "warn_selector --limit 5"
+    yield "reviews with open findings", sum(status.queue.values()), _FINDINGS
     yield "reviews that a person must read", status.needs_a_look, _LOOK
     yield "reviewed files that are gone", len(status.orphans), "review_status --summary"
     yield "problems with files", len(status.problems), "review_doctor"
@@ -333,4 +332,4 @@ def _stale_steps(
     stale, names = partition.applicable - partition.fresh, " ".join(gates)
     if len(gates) > _NAMED_GATES:
         stale, names = model_pairs - partition.fresh, _ALL
-    yield f"stale for {model}", stale, _TAKE.format(names, model)
+    yield f"stale for {model}", stale - partition.in_flight, _TAKE.format(names, model)

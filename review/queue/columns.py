@@ -16,7 +16,7 @@ from review.domain.statistics import NOISY
 from review.knowledge_base import Corpus, Gate, GateCatalog, NoteList
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
 from review.selection.names import within
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import DispositionState, Severity
 
 # So few notes are scanned in a time that nobody notices; 25,000 take half a second.

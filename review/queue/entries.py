@@ -23,7 +23,7 @@ from review.findings.states import QueueEntryJson, QueueFindingJson, QuoteFinder
 from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, batched
 from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine
-from review.reviews.texts import rationales
+from review.reviews.read import rationales
 from review.selection.names import digests_of, is_below
 from review.vocabulary import NoteNow, Seen
 

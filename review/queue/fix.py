@@ -30,7 +30,7 @@ from review.runners.outcome import RunnerOutcome
 from review.runners.registry import RunnerSpec
 from review.runners.run import RunRequest, run_cli, scratch_folder
 from review.selection.names import named_places, read_named_note
-from review.settings.config import Config
+from review.settings import Config
 from review.sweeps.feeder import Limits, StopPolicy, StopReason
 from review.sweeps.progress import FixJson
 
@@ -86,13 +86,13 @@ class NothingToFix(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPromptJson:
+def make_fix_prompt(corpus: Corpus, note: str) -> FixPromptJson:
     """Return the prompt with all open findings of a note.
 
     :param note: a path below the root, as written.
     :raises NothingToFix: nothing is open.
     """
-    now = read_named_note(corpus, path_below(root, note))
+    now = read_named_note(corpus, path_below(str(corpus.config.root), note))
     entries = list(read_warn_queue(corpus, QueueFilter(notes=(now.path,))).entries)
     if not entries:
         hint = "what is open elsewhere: commonplace warn_selector"
@@ -206,18 +206,19 @@ class _Draft:
     reading: dict[str, bytes]
 
 
-def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: threading.Event) -> Fixed:
+def fix_notes(request: FixSweep, *, corpus: Corpus, stop: threading.Event) -> Fixed:
     """Have the notes fixed, each in its own copy; findings stay open until a new review.
 
     :raises ArtifactNotWritten: it cannot be recorded; no note is given to a runner.
     """
-    paths = named_places(corpus, request.notes, root=str(config.root))
+    paths = named_places(corpus, request.notes)
     entries = read_warn_queue(corpus, QueueFilter(notes=paths, gates=request.gates)).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
     policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)
     if request.dry_run or not waiting:
         planned = (FixJson(note_path=path, outcome=PLANNED) for path in sorted(waiting))
         return Fixed(tuple(planned), (), policy)
+    config = corpus.config
     record = FixRecord(config, started=request.clock())
     work = _Work(request, corpus, config, policy, waiting, record)
     told = {
@@ -240,7 +241,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
         policy.reason = None
     work.log("end", {"stopped": policy.reason, "because": policy.because})
     notes = sorted(work.notes, key=lambda note: note.note_path)
-    path = record.path.relative_to(config.root).as_posix()
+    path = record.path.relative_to(corpus.config.root).as_posix()
     return Fixed(tuple(notes), tuple(work.usages), policy, path)
 
 
@@ -279,7 +280,7 @@ class _Work:
         while self.waiting:
             path = self.waiting.popleft()
             try:
-                document = make_fix_prompt(self.corpus, path, root=root)
+                document = make_fix_prompt(self.corpus, path)
                 note = self.corpus.read_note(path)
             except NothingToFix:
                 continue

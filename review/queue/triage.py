@@ -20,7 +20,7 @@ from review.models import Disposition, FindingState, ReviewStore, as_decided, ba
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
 from review.selection.names import digests_of
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import DispositionState
 
 
@@ -94,7 +94,7 @@ class Triaged:
 
 
 def dispose_each(
-    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
+    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, now: datetime
 ) -> list[DisposedJson]:
     """Append the disposition of each answer, whatever was decided before; or of none."""
     found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
@@ -110,7 +110,9 @@ def dispose_each(
             DisposedJson,
             found[row.fingerprint],
             fingerprint=row.fingerprint,
-            gate_id=gate_id_of(found[row.fingerprint].gate_path, gates_folder=config.gates_folder),
+            gate_id=gate_id_of(
+                found[row.fingerprint].gate_path, gates_folder=corpus.config.gates_folder
+            ),
             disposition=row.state,
             was=latest[row.fingerprint].state if row.fingerprint in latest else None,
             reason=row.reason,

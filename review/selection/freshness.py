@@ -30,7 +30,7 @@ from review.models import (
     ReviewPair,
 )
 from review.selection.documents import ChangeJson
-from review.settings.config import RULES_PARTITION
+from review.settings import RULES_PARTITION
 from review.vocabulary import Staleness
 
 # Above this many notes one scan of an index is cheaper than naming each key.
@@ -51,10 +51,9 @@ class StaleGate:
 
 @dataclass(frozen=True)
 class NoteStaleness:
-    """A note with its applicable gates, split into stale and fresh ones, each sorted by gate path.
+    """A note with its stale and fresh gates, sorted by path; `untouched`: nothing was accepted.
 
-    Notes that stand alike share both tuples, so they can be counted instead of walked. A note is
-    `untouched` when nothing of it was ever accepted.
+    Notes that stand alike share both tuples, so they can be counted instead of walked.
     """
 
     note: NoteFacts
@@ -179,10 +178,7 @@ def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
 def in_flight(
     model_partition: str, *, note_paths: Collection[str] | None = None
 ) -> dict[tuple[str, str], int]:
-    """Map `(note_path, gate_path)` to the open job of the partition that will answer it.
-
-    :param note_paths: the notes that matter; where they are many, others may be in the answer.
-    """
+    """Map pairs to the open job of the partition that will answer them; others may be in it."""
     rows = ReviewPair.objects.in_flight(model_partition).order_by("job_id")
     if note_paths is not None and len(note_paths) <= _NAMED_AT_MOST:
         rows = rows.filter(note_id__in=list(KbPath.objects.ids(note_paths).values()))
@@ -203,11 +199,7 @@ def _grouped(rows: Iterable[tuple[int, int, str]]) -> Accepted:
 def _staleness(
     scope: Scope, accepted: Accepted, *, owners: Mapping[int, str], current: Mapping[int, int]
 ) -> Iterator[NoteStaleness]:
-    """Compare each note's acceptances with the current texts.
-
-    :param owners: key of each text of a gate to the gate's path.
-    :param current: path key to the key of the current text.
-    """
+    """Compare acceptances with `current` texts (by path key); `owners`: gate's path by text key."""
 
     @lru_cache(4096)
     def compare(
@@ -258,10 +250,7 @@ def _without_outdated(scope: Scope, items: Iterable[NoteStaleness]) -> Iterator[
 def only_flagged(
     items: Iterable[NoteStaleness], *, by: str, left_out: Counter[str]
 ) -> Iterator[NoteStaleness]:
-    """Keep the gates that a partition's current acceptance of the note decides warn or fail.
-
-    :param left_out: gets the number of other stale pairs as `not-flagged`.
-    """
+    """Keep gates whose current acceptance in `by` warns or fails; count the others."""
     rows = CurrentAcceptance.objects.queued().of_partition(by)
     flagged = set(rows.values_list("note__path", "gate__path"))
     for item in items:

@@ -278,11 +278,7 @@ class Selection:
 
 
 def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
-    """Compare the notes and gates on disk with what is accepted; nothing is written.
-
-    :raises UsageRefused: no gates named, or `requested` without a partition.
-    :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
-    """
+    """Compare the notes and gates on disk with what is accepted; nothing is written."""
     if not request.gates and not request.all_gates:
         hint = _misplaced(corpus, request.notes) or "commonplace resolve_gates lists them"
         raise UsageRefused("name gates or bundles, or give --all-gates", hint=hint)
@@ -298,10 +294,7 @@ def is_trivial(target: TargetJson) -> bool:
 
 
 def named_notes(corpus: Corpus, names: Sequence[str]) -> NoteList:
-    """Return the notes of an option `--note`; all without a name.
-
-    :raises NoSuchNote: one is not there; gates that stand behind `--note` are pointed out.
-    """
+    """Return the notes of an option `--note`; all without a name."""
     try:
         return corpus.notes(names)
     except NoSuchNote as error:
@@ -326,10 +319,7 @@ def _misplaced(corpus: Corpus, names: Sequence[str]) -> str:
 def _read_accepted(
     notes: Sequence[NoteStaleness], partition: str | None
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """Read what the pairs of `notes` were accepted with, by note and gate path.
-
-    `since` is the snapshot of the note that was really reviewed.
-    """
+    """Read what pairs were accepted with; `since` is the snapshot that was really reviewed."""
     paths = [item.note.path for item in notes if not item.untouched]
     if partition is None or not paths:
         return {}

@@ -23,7 +23,7 @@ from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
 from review.selection.freshness import file_now
 from review.selection.select import SelectionRequest
-from review.settings.config import RULES_PARTITION
+from review.settings import RULES_PARTITION
 from review.store.errors import retry_while_busy
 from review.sweeps.progress import CANNOT_JUDGE, GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
@@ -303,7 +303,6 @@ class Feeder:
                 actor=worker.actor,
                 reason="a text of it has changed since it was queued",
                 corpus=corpus,
-                config=worker.config,
                 now=worker.clock(),
             )
         except ReviewError:

@@ -27,7 +27,7 @@ from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.close import closed_job
 from review.runners.outcome import RunnerFailure
-from review.settings.config import Config
+from review.settings import Config
 from review.store.errors import retry_while_busy, translate_db_errors
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of, started
 from review.sweeps.run_job import CannotRun, TakenJob, Worker, run_job, take_job

@@ -14,7 +14,7 @@ from typing import Any
 from review.errors import ExitCode, UsageRefused
 from review.jobs.claim import ClaimRequest, TakeRequest, take_jobs
 from review.jobs.job_documents import TakenJson
-from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, harness, option
+from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, Option, harness
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import selection_request
 from review.models import Provenance
@@ -22,6 +22,10 @@ from review.vocabulary import Grouping
 
 # Tools of agents show some 30,000 characters of an answer.
 MAX_TOKENS = 7000
+_ANSWER = (
+    "Write no file, also where a prompt names one: give the blocks of all jobs on standard input to:"
+    " commonplace ingest_bundle_output --review-job-id {ids} --input-file - --actor {actor}"
+)
 
 
 class Command(ReviewCommand):
@@ -35,12 +39,12 @@ class Command(ReviewCommand):
         "--model PARTITION": "the partition to be fresh for; with a scope it is needed",
         **SELECTION,
         **harness(required=True),
-        "--jobs N": option("at most N jobs (default 1)", default=1),
-        "--max-tokens N": option(
+        "--jobs N": Option("at most N jobs (default 1)", default=1),
+        "--max-tokens N": Option(
             f"of all prompts together (default {MAX_TOKENS}: tools show it whole)",
             default=MAX_TOKENS,
         ),
-        "--grouping": option(
+        "--grouping": Option(
             "how new jobs are made: per note and lens (default), or per gate and batch",
             Grouping.values,
             default=Grouping.NOTE.value,
@@ -60,18 +64,16 @@ class Command(ReviewCommand):
         )
         scope = selection_request(options) if has_scope else None
         request = request_of(TakeRequest, options, claim=claim, selection=scope)
-        taken = take_jobs(request, corpus=self.corpus, config=self.config, now=self.now)
-        self.show(taken, _lines(taken, actor=options["actor"]))
+        taken = take_jobs(request, corpus=self.corpus, now=self.now)
+        ids = " ".join(str(job.review_job_id) for job in taken.jobs)
+        taken.answer = _ANSWER.format(ids=ids, actor=options["actor"])
+        self.show(taken, _lines(taken, ids))
 
 
-def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:
-    ids = " ".join(str(job.review_job_id) for job in taken.jobs)
+def _lines(taken: TakenJson, ids: str) -> Iterator[str]:
     pairs = sum(job.pair_count for job in taken.jobs)
     left = f"; left in this scope: {taken.left}" if taken.left else ""
-    yield (
-        f"jobs taken: {ids} (pairs: {pairs}{left}). Write no file; give all blocks on standard"
-        f" input to: commonplace ingest_bundle_output --review-job-id {ids} --input-file - --actor {actor}"
-    )
+    yield f"jobs taken: {ids} (pairs: {pairs}{left}). {taken.answer}"
     for job in taken.jobs:
         yield ""
         if job.shares_with:

@@ -28,8 +28,8 @@ class Command(StorelessCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        note, root = options["note"] or "", str(self.config.root)
-        listed = list_gates(self.corpus, options["gates"], note=note, root=root)
+        note = options["note"] or ""
+        listed = list_gates(self.corpus, options["gates"], note=note)
         cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens="lens")
         width = max((len(gate.gate_id) for gate in listed.gates), default=0)
         lines = [

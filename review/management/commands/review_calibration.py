@@ -21,7 +21,7 @@ from review.calibration.calibration import (
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions
-from review.management.kit.arguments import option
+from review.management.kit.arguments import Option
 from review.management.kit.command import ReadingCommand
 
 
@@ -32,7 +32,7 @@ class Command(ReadingCommand):
         "--model P...": "only these model partitions",
         "--agreement": "read every review: decisions, flips, agreement of partitions on the same"
         " texts",
-        "--passes N": option("and N passes, as if at random, for a person to read", default=0),
+        "--passes N": Option("and N passes, as if at random, for a person to read", default=0),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,7 +42,6 @@ class Command(ReadingCommand):
             partitions=options["model"],
             with_agreement=options["agreement"],
             passes=options["passes"],
-            config=self.config,
         )
         unknown = list(unknown_partitions(options["model"], config=self.config))
         found = document.gates or unknown

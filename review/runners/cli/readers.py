@@ -154,10 +154,7 @@ def _claude_failure(result: _Object) -> RunnerFailure | None:
 
 
 def read_codex(run: Run) -> Account:
-    """`codex exec --json`: the agent's messages answer, and the last turn's end is the verdict.
-
-    Error items and `Reconnecting…` on the way are not fatal. Neither a model nor a cost is told.
-    """
+    """`codex exec --json`: the messages answer, the last turn's end is the verdict."""
     events = [item for item in objects_in(run.stdout) if isinstance(item.get("type"), str)]
     if not events:
         return Account()

@@ -14,7 +14,7 @@ from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate
 from review.overview.gate_page import GatePageJson, change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
-from review.reviews.texts import snapshot_text
+from review.reviews.read import snapshot_text
 from review.selection.documents import GatesJson
 from review.selection.names import is_below, list_gates
 from review.vocabulary import DispositionState
@@ -29,7 +29,7 @@ def gates(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
     config = settings.current()
     with Corpus(config) as corpus:
-        document = list_gates(corpus, (), note="", root=str(config.root))
+        document = list_gates(corpus, (), note="")
     document.gates = [
         gate
         for gate in document.gates
@@ -71,12 +71,10 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     answer = pair_states()
     queue = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
     with Corpus(config) as corpus:
-        found, document = read_gate_page(
-            corpus, answer.value, gate_id, open_findings=queue.total, config=config
-        )
+        found, document = read_gate_page(corpus, answer.value, gate_id, open_findings=queue.total)
         if found:
             agreement = "agreement" in filters.values
-            track = read_calibration(corpus, [gate_id], with_agreement=agreement, config=config)
+            track = read_calibration(corpus, [gate_id], with_agreement=agreement)
             document.records, document.agreement = track.gates, track.agreement
     return page(
         request,

@@ -29,7 +29,6 @@ from review.overview.note_page import (
     read_note_page,
 )
 from review.reviews.pair_states import FAIL, FRESH, MISSING, STATES, WARN, PairStates
-from review.settings.config import Config
 from review.vocabulary import Staleness
 from review.web.core.cached import pair_states
 from review.web.core.filters import Facet, Filters, parse_filters
@@ -199,16 +198,15 @@ Row = tuple[NotePairJson, str]
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
     filters = parse_filters(request, {"model": None, "as": ["lines"]})
-    config = settings.current()
     place = filters.place(int)
     before = int(place[0]) if place else None
-    with Corpus(config) as corpus:
-        shown = read_note_page(corpus, note_path, filters.all("model"), before, config=config)
-        context = partial(_context, filters, shown, corpus, config)
+    with Corpus(settings.current()) as corpus:
+        shown = read_note_page(corpus, note_path, filters.all("model"), before)
+        context = partial(_context, filters, shown, corpus)
         return page(request, "review/note.html", context, document=shown.document)
 
 
-def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> dict[str, Any]:
+def _context(filters: Filters, shown: NotePage, corpus: Corpus) -> dict[str, Any]:
     names = ModelPartition.objects.order_by("name").values_list("name", flat=True)
     rows = [(pair, _pick(shown, pair)) for pair in shown.document.pairs]
     # What wants an act comes first; the first group that has any is open.
@@ -224,8 +222,8 @@ def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) 
         "history": filters.cut(
             shown.document.history, HISTORY, lambda event: (event.acceptance_event_id,)
         ),
-        "html": _html(filters, shown, corpus, config),
-        "models": filters.facet("model", "", dict.fromkeys((*names, *config.partitions))),
+        "html": _html(filters, shown, corpus),
+        "models": filters.facet("model", "", dict.fromkeys((*names, *corpus.config.partitions))),
     }
 
 
@@ -237,14 +235,14 @@ def _pick(shown: NotePage, pair: NotePairJson) -> str:
     return write_pick(pick)
 
 
-def _html(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> SafeString:
+def _html(filters: Filters, shown: NotePage, corpus: Corpus) -> SafeString:
     """The note's text, or the last one that is kept, with its open findings."""
     text = shown.kept.text if shown.kept else shown.text
     if text is None:
         return SafeString("")
     found = [item.finding for item in shown.document.findings]
     marks = mark_findings((item, item.line_now or item.line) for item in found)
-    links = note_links(corpus, shown.path, config=config)
+    links = note_links(corpus, shown.path)
     look = Look(link_to=links, headings=(2, 3), flavour=corpus.flavour)
     return render_text(text, look, by_lines="as" in filters.values, quotes=marks)
 

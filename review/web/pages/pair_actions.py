@@ -27,7 +27,6 @@ from review.reviews.pair_change import (
     change_document,
     read_pair_change,
 )
-from review.settings.config import Config
 from review.vocabulary import Grouping
 from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import (
@@ -77,10 +76,9 @@ def read_picks(request: HttpRequest) -> list[Pick]:
 def ack(request: HttpRequest) -> HttpResponse:
     require_permission(request, "review.change_acceptance")
     picks = read_picks(request)
-    config = settings.current()
     said = {"actor": actor(request), "reason": field(request, "reason")}
-    corpus, now = Corpus(config), timezone.now()
-    answers = ack_picks(picks, **said, corpus=corpus, config=config, now=now)
+    corpus, now = Corpus(settings.current()), timezone.now()
+    answers = ack_picks(picks, **said, corpus=corpus, now=now)
     acked = [item.gate_id for answer in answers for item in answer.acked]
     fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
     refused = [item.message for answer in answers for item in answer.refused]
@@ -165,10 +163,9 @@ _DIFF_FILTERS = {
 def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
     filters = parse_filters(request, _DIFF_FILTERS)
-    config = settings.current()
-    with Corpus(config) as corpus:
+    with Corpus(settings.current()) as corpus:
         if not filters.one("gate") or not filters.one("model"):
-            return _choose(request, filters, note_path, corpus, config)
+            return _choose(request, filters, note_path, corpus)
         wanted = ChangeRequest(
             note_path=note_path,
             gate_id=filters.one("gate"),
@@ -176,15 +173,13 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
             against=Against(filters.one("against", Against.ACCEPTED)),
             all_lines=filters.one("lines") == _ALL,
         )
-        context = partial(_context, filters, wanted, corpus, config)
+        context = partial(_context, filters, wanted, corpus)
         document = partial(change_document, corpus, wanted)
         return page(request, "review/diff.html", context, document=document)
 
 
-def _choose(
-    request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus, config: Config
-) -> HttpResponse:
-    document = read_note_page(corpus, note_path, (), None, config=config).document
+def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus) -> HttpResponse:
+    document = read_note_page(corpus, note_path, (), None).document
     pairs = [
         row
         for row in document.pairs
@@ -194,10 +189,8 @@ def _choose(
     return page(request, "review/diff_choice.html", context, document=document)
 
 
-def _context(
-    filters: Filters, wanted: ChangeRequest, corpus: Corpus, config: Config
-) -> dict[str, Any]:
-    change = read_pair_change(corpus, wanted, config=config)
+def _context(filters: Filters, wanted: ChangeRequest, corpus: Corpus) -> dict[str, Any]:
+    change = read_pair_change(corpus, wanted)
     row = change.accepted
     digests = (change.note.now_sha256, change.gate.now_sha256)
     key = (row.note.path, change.gate_id, wanted.model_partition)

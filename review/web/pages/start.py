@@ -68,9 +68,8 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def read_whole_status(partition: str | None = None) -> StatusJson:
     """The answer of `review_status`."""
-    config, now = settings.current(), timezone.now()
-    with Corpus(config) as corpus:
-        return read_status(corpus, model_partition=partition, fail_on=(), config=config, now=now)
+    with Corpus(settings.current()) as corpus:
+        return read_status(corpus, model_partition=partition, fail_on=(), now=timezone.now())
 
 
 def _context(filters: Filters) -> dict[str, Any]:
@@ -158,7 +157,7 @@ def costs(request: HttpRequest) -> HttpResponse:
     partition = filters.one("partition") or None
     found = cached(
         f"costs {partition}",
-        lambda _corpus, config: read_costs(model_partition=partition, config=config),
+        lambda corpus: read_costs(model_partition=partition, config=corpus.config),
     ).value
     trend, _lenses = trends()
     costs = {name: spent for name, spent in trend.costs.items() if filters.accepts(partition=name)}

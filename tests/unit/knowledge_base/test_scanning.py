@@ -23,8 +23,7 @@ NFD = unicodedata.normalize("NFD", NFC)
 
 def scan(root: Path, folder: str = "kb/notes", **rules: Any) -> ScanResult:
     scanner = Scanner(str(root), replace(RULES, roots=(folder,), **rules), DiskPaths(str(root)))
-    scanner.add_roots()
-    return scanner.result()
+    return scanner.walk_roots()
 
 
 def make_nested(root: Path, folder: str) -> None:
