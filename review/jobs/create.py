@@ -249,8 +249,7 @@ def create_jobs(
     if request.across_lenses and by_gate:
         raise UsageRefused("--across-lenses goes with --grouping note: a gate has one lens")
     corpus = Corpus(config)
-    partition = request.model_partition
-    factory = JobFactory(partition, corpus=corpus, actor=request.actor, now=now)
+    factory = JobFactory(request.model_partition, corpus=corpus, actor=request.actor, now=now)
     limit = request.max_prompt_tokens or config.max_prompt_tokens
     creation = _Creation(request, corpus, factory, limit)
     packed = group_targets(

@@ -288,8 +288,7 @@ def _add_notes(index: WordIndex, corpus: Corpus, deadline: float) -> bool:
     known = index.digests(SearchKind.NOTE)
     notes = corpus.notes().notes
     index.forget(SearchKind.NOTE, known.keys() - {note.path for note in notes})
-    changed = [note for note in notes if known.get(note.path) != note.sha256]
-    for chunk in batched(changed, 100):
+    for chunk in batched([note for note in notes if known.get(note.path) != note.sha256], 100):
         if time.monotonic() > deadline:
             return False
         entries = []

@@ -63,8 +63,7 @@ def close_job(
     if failure is None:
         failure = RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output")
     with transaction.atomic():
-        telemetry = outcome.telemetry
-        move_to_failed(job, failure, actor=actor, telemetry=telemetry, lease=lease, now=now)
+        move_to_failed(job, failure, actor=actor, telemetry=outcome.telemetry, lease=lease, now=now)
         ReviewPair.objects.mark_missing(job.pk, reasons=missing)
         if text is not None and text.strip():
             keep_raw(job, text, now=now)
@@ -103,14 +102,13 @@ def move_to_failed(
     """
     leaving = JobStatus(job.status)
     # First, so that a job somebody else moved stops us before any other write.
-    moved = ReviewJob.objects.held_by(lease).close(
+    if not ReviewJob.objects.held_by(lease).close(
         [job],
         leaving=leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
         telemetry=telemetry,
         now=now,
-    )
-    if not moved:
+    ):
         raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
     ReviewPair.objects.mark_missing(job.pk)
     move = JobMove(job.pk, leaving, JobStatus.FAILED, failure.reason)
@@ -128,10 +126,9 @@ def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
 def orphaned_jobs(processes: Processes) -> list[int]:
     """Return running jobs whose parent here is gone or whose lease ran out, oldest first."""
     of_this_host = Q(parent_host=processes.host, batch_until=None) | Q(leased_until__isnull=False)
-    running = ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING)
     return [
         job.pk
-        for job in running.order_by("pk")
+        for job in ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING).order_by("pk")
         if parent_is_alive(job, processes=processes) is False
     ]
 

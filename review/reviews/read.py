@@ -117,18 +117,16 @@ def _of_note(
     if not chosen and not accepted:
         raise _none_of(note_path, gate_path, request)
     pairs = _pairs().in_bulk(chosen.values())
-    shown = [
+    return [
         _Shown(pairs[pair_id], note_path, key[0], accepted.get(key))
         for key, pair_id in sorted(chosen.items())
-    ]
-    return shown, [row for key, row in sorted(accepted.items()) if key not in chosen]
+    ], [row for key, row in sorted(accepted.items()) if key not in chosen]
 
 
 def _pairs() -> QuerySet[models.ReviewPair]:
-    rows = models.ReviewPair.objects.select_related(
+    return models.ReviewPair.objects.select_related(
         "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot", "review_text"
-    )
-    return rows.defer(*_TEXTS)
+    ).defer(*_TEXTS)
 
 
 def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoReview:

@@ -65,9 +65,8 @@ class Command(ReviewCommand):
             yield f"{verbs[bool(result.retired)]}: {path} ({told})"
 
     def _left(self, result: CarryOverJson) -> Iterator[str]:
-        said = Counter(
+        for (code, message), number in Counter(
             (item.code, item.message) for item in (*result.refused, *result.not_identical)
-        )
-        for (code, message), number in said.items():
+        ).items():
             why = "not identical" if code == "not-identical" else "refused"
             yield f"{why}: {message}" + f" (pairs: {number})" * (number > 1)

@@ -41,8 +41,7 @@ class Command(ReviewCommand):
             mark, reason = name.strip().lower(), options["reason"] or ""
             answers = [FixAnswer(mark, DispositionState(state), reason)]
         else:
-            given = decode_output(self.read_input("-"))
-            answers = read_fix_answers(given, source="standard input")
+            answers = read_fix_answers(decode_output(self.read_input("-")), source="standard input")
         done = dispose_each(answers, actor=options["actor"], corpus=self.corpus, now=self.now)
         self.show(done[0] if state else DisposedAllJson(findings=done), map(_line, done))
 

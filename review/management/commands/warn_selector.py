@@ -76,8 +76,7 @@ class Command(ReadingCommand):
         # Notes that are gone are few, and end the listing.
         gone = () if summary else queue.deleted_notes
         if shape in REPORTS:
-            report = queue_report(part, queue.problems, corpus)
-            output.write_report(self, report, shape=shape)
+            output.write_report(self, queue_report(part, queue.problems, corpus), shape=shape)
         elif shape == "csv":
             self.write_raw(queue_csv(chain(part, gone)))
         else:

@@ -215,8 +215,7 @@ def _sweep_request(options: dict[str, Any], config: Config) -> SweepRequest:
     if find_runner(options["runner"], config=config).in_process:
         # A gate without a rule is not for the embedded reviewer.
         selection = replace(selection, rules_only=True)
-    limits = _limits(options, config)
-    return request_of(SweepRequest, options, selection=selection, limits=limits)
+    return request_of(SweepRequest, options, selection=selection, limits=_limits(options, config))
 
 
 def _limits(options: dict[str, Any], config: Config) -> Limits:

@@ -242,8 +242,7 @@ def _html(filters: Filters, shown: NotePage, corpus: Corpus) -> SafeString:
         return SafeString("")
     found = [item.finding for item in shown.document.findings]
     marks = mark_findings((item, item.line_now or item.line) for item in found)
-    links = note_links(corpus, shown.path)
-    look = Look(link_to=links, headings=(2, 3), flavour=corpus.flavour)
+    look = Look(link_to=note_links(corpus, shown.path), headings=(2, 3), flavour=corpus.flavour)
     return render_text(text, look, by_lines="as" in filters.values, quotes=marks)
 
 
