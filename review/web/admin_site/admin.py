@@ -11,13 +11,14 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import ManyToManyField, QuerySet
 from django.forms import CheckboxSelectMultiple
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.recovery.recover import RecoveryAction
+from review.web.core.filters import read_number
 from review.web.core.responses import SeeOther
 from review.web.core.template_tags import badge
 from review.web.pages.jobs import MAX_AT_ONCE, preview_url, recover_jobs
@@ -158,6 +159,15 @@ class ReviewJobAdmin(ReadOnlyAdmin):
     def recover(self, request: HttpRequest, action: str) -> HttpResponse:
         context = self.admin_site.each_context(request) | {"opts": self.model._meta}
         return recover_jobs(request, action, around=context)
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Lead to the job's events, which are its history."""
+        number = read_number(object_id)
+        if number is None:
+            raise Http404
+        return SeeOther(f"{reverse('job', args=[number])}#events")
 
 
 @admin.display(description="decision", ordering="decision")
