@@ -23,7 +23,10 @@ from review.domain.markdown.links import LinkKind
 
 _MAX_CHARACTERS = 20_000
 # By the first letters of a kind of token as Pygments abbreviates it.
-CLASSES = {"c": "code-comment", "k": "code-keyword", "s": "code-string", "m": "code-number"}
+CLASSES = {
+    "c": "code-comment", "k": "code-keyword", "s": "code-string", "m": "code-number",
+    "gd": "code-removed", "gi": "code-added",
+}  # fmt: skip
 
 
 def highlighted(code: str, info: str) -> SafeString:
@@ -36,7 +39,8 @@ def highlighted(code: str, info: str) -> SafeString:
 
     pieces = []
     for kind, text in lexer.get_tokens(code):
-        name = CLASSES.get(STANDARD_TYPES.get(kind, "")[:1])
+        short = STANDARD_TYPES.get(kind, "")
+        name = CLASSES.get(short, CLASSES.get(short[:1]))
         piece = format_html('<span class="{}">{}</span>', name, text) if name else escape(text)
         pieces.append(piece)
     return SafeString("".join(pieces))
