@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import chain, combinations, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
 from django.db.models import Count, F, OuterRef, Q, Subquery
 
 from review.domain.paths import gate_label, lens_of
-from review.domain.statistics import Agreement, Beta, Proportion, pooled_mean, shrunk
+from review.domain.statistics import Agreement, Beta, Proportion, krippendorff, pooled_mean, shrunk
 from review.models import (
     CurrentAcceptance,
     DecisionEvent,
@@ -56,7 +56,6 @@ _CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_
 
 
 def is_person(actor: str) -> bool:
-    """Return True for a person, and False for an agent or an unnamed actor."""
     return actor.startswith(PEOPLE)
 
 
@@ -82,11 +81,8 @@ class Labels:
 
     def precision(self, is_judge: Callable[[str], bool]) -> dict[Cell, Proportion]:
         """Return what was `fixed` of what was `fixed` or `rejected`, by the judges' last word."""
-        last = {
-            self._same.get(name, name): state
-            for name, state, actor in self._said
-            if is_judge(actor)
-        }
+        said = ((name, state) for name, state, actor in self._said if is_judge(actor))
+        last = {self._same.get(name, name): state for name, state in said}
         found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
         for name, state in last.items():
             if state in _SETTLED:
@@ -159,7 +155,6 @@ class Standings:
         return lens_of(self._ids[gate])
 
 
-_AT_ONCE = 200
 # A multiplier and a modulus that scatter consecutive keys.
 _SCATTER, _WITHIN = 2_654_435_761, 2**32
 _Keys = frozenset[int]  # of texts of notes
@@ -174,6 +169,7 @@ class Decisions:
     counts: dict[Cell, dict[str, int]] = field(default_factory=dict)
     flips: dict[Cell, Proportion] = field(default_factory=dict)
     tables: dict[AgreementKey, Agreement] = field(default_factory=dict)
+    alphas: dict[int, float | None] = field(default_factory=dict)  # by text of a gate
 
 
 def read_decisions(gates: Collection[int] | None = None) -> Decisions:
@@ -206,6 +202,12 @@ def read_decisions(gates: Collection[int] | None = None) -> Decisions:
             found.flips[cell] = Proportion(flips, len(repeated))
             flagging = frozenset(key for key in flagged if flagged[key] >= passed[key])
             judged.append((partition, flagging, frozenset(passed | flagged)))
+        if len(judged) > 2:
+            seen = Counter(chain.from_iterable(texts for *_flags, texts in judged))
+            flags_of = Counter(chain.from_iterable(flagging for _name, flagging, _texts in judged))
+            found.alphas[text] = krippendorff(
+                (flags_of[key], n - flags_of[key]) for key, n in seen.items()
+            )
         for one, other in combinations(judged, 2):
             if table := _table(one[1:], other[1:]):
                 found.tables[gate, text, one[0], other[0]] = table
@@ -249,7 +251,7 @@ def read_addressed() -> dict[Cell, Proportion]:
     )  # fmt: skip
     found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
     followed = rows.filter(next__isnull=False).order_by("pk").values_list(*columns)
-    for chunk in batched(list(followed), _AT_ONCE):
+    for chunk in batched(list(followed), 200):
         following = NamedKeys({row[1] for row in chunk})
         listed = Finding.objects.filter(pair_id__in=following)
         repeated = set(listed.values_list("pair_id", "fingerprint"))
@@ -259,8 +261,7 @@ def read_addressed() -> dict[Cell, Proportion]:
         texts = dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))
         for before, pair_id, name, quote, line, *cell in chunk:
             changed = _is_changed(texts[before], texts[text_after[pair_id]], quote, line)
-            addressed = changed and (pair_id, name) not in repeated
-            found[Cell(*cell)] += Proportion(int(addressed), 1)
+            found[Cell(*cell)] += Proportion(int(changed and (pair_id, name) not in repeated), 1)
     return found
 
 

@@ -11,8 +11,7 @@ from django.db.models.expressions import RawSQL
 from review.documents.base import problem_json
 from review.domain.disposition import review_fingerprint
 from review.domain.paths import gate_id_of, lens_of
-from review.findings.documents import LookJson, LooksJson, QueueFindingJson
-from review.findings.states import read_findings_now
+from review.findings.states import LookJson, LooksJson, QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus
 from review.models import (
     Acceptance,
@@ -177,8 +176,8 @@ def _is_settled(pair: ReviewPair, reason: LookReason, findings: Sequence[QueueFi
     if reason not in _BY_FINDINGS:
         return False
     if not findings:
-        paths = {"note_path": pair.note.path, "gate_path": pair.gate.path}
-        own = review_fingerprint(**paths, partition=pair.job.model_partition.name)
+        note, gate, name = pair.note.path, pair.gate.path, pair.job.model_partition.name
+        own = review_fingerprint(note_path=note, gate_path=gate, partition=name)
         return any(last.state != DispositionState.OPEN for last in latest_decided([own]).values())
     grave_only = pair.decision == Decision.PASS
     return not any(
