@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from operator import attrgetter
 from typing import TypeAlias
@@ -18,8 +18,8 @@ from django.db.models import Q
 
 from review.acceptance.accept import accept, of_texts
 from review.acceptance.ack import code_of
-from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.acceptance.finding_states import recompute_states
+from review.documents.base import Document
 from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
 from review.domain.paths import did_you_mean, normalise_path
@@ -41,7 +41,48 @@ from review.selection.names import below, is_below
 from review.selection.orphans import EMPTY_SHA256, carried_away, is_there
 from review.vocabulary import AcceptanceKind, Decision
 
-_CHUNK = 200
+
+class MovedKeyJson(Document):
+    """The key of an acceptance before and after a move."""
+
+    model_partition: str
+    old_note_path: str
+    old_gate_path: str
+    note_path: str
+    gate_path: str
+
+
+class CarriedJson(MovedKeyJson):
+    """An acceptance that has a key at the new path; `dispositions` counts those that came along."""
+
+    decision: str
+    review_pair_id: int | None
+    dispositions: int
+
+
+class NotCarriedJson(MovedKeyJson):
+    """An acceptance that stays where it is, and why."""
+
+    code: str
+    message: str
+
+
+class CarryOverJson(Document, kw_only=True):
+    """The answer of `carry_over_acceptances`; after `dry_run` nothing was carried or retired.
+
+    `new_path` is null and `retired` holds the acceptances when it was called with `--retire`.
+    """
+
+    schema: str = "carry-over-acceptances/1"
+    dry_run: bool
+    old_path: str
+    new_path: str | None
+    carried: list[CarriedJson] = []
+    not_identical: list[NotCarriedJson] = []
+    refused: list[NotCarriedJson] = []
+    retired: list[CarriedJson] = []
+
+
 _Text: TypeAlias = tuple[tuple[str, str], str]
 _RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
     Q(note_snapshot__content_sha256=EMPTY_SHA256) | Q(gate_snapshot__content_sha256=EMPTY_SHA256)
@@ -113,32 +154,22 @@ def carry_over_acceptances(
     Only if the file there has exactly the accepted bytes (unless `edited`) and the key has no
     acceptance yet; the others are named. It commits in parts: running it again carries the rest.
 
-    :raises UsageRefused: both paths are the same.
-    :raises BadPath: one of them is none below the root.
     :raises NothingToCarry: nothing is accepted at the old path.
     """
     old = normalise_path(request.old_path)
     new = None if request.new_path is None else normalise_path(request.new_path)
     if old == new:
         raise UsageRefused("the old and the new path are the same")
-    wanted = [
-        CarryPlan(row, _moved(row.note.path, old, new), _moved(row.gate.path, old, new))
-        for row in _acceptances_at(old, request.model_partition)
-    ]
+    rows = _acceptances_at(old, request.model_partition)
+    moved = partial(_moved, old=old, new=new)
+    wanted = [CarryPlan(row, moved(row.note.path), moved(row.gate.path)) for row in rows]
     if new is not None:
         wanted = list(_living([plan for plan in wanted if plan.is_move], corpus))
     if not wanted:
         raise _nothing(request, old)
-    answer = CarryOverJson(
-        dry_run=request.dry_run,
-        old_path=old,
-        new_path=new,
-        carried=[],
-        not_identical=[],
-        refused=[],
-    )
+    answer = CarryOverJson(dry_run=request.dry_run, old_path=old, new_path=new)
     work = _Carrying(request, old, corpus, now, cache(corpus.read_note), answer)
-    for chunk in batched(wanted, _CHUNK):
+    for chunk in batched(wanted, 200):
         plans = work.plans(chunk)
         with nullcontext() if request.dry_run else transaction.atomic():
             if not request.dry_run:
@@ -198,15 +229,12 @@ class _Carrying:
     def plans(self, wanted: Iterable[CarryPlan]) -> list[CarryPlan]:
         """Read the texts at the new paths; the plans that are possible, the others are refused."""
         plans: list[CarryPlan] = []
+        read = self._nothing_left if self.request.new_path is None else self._moved_texts
         for plan in wanted:
             try:
-                is_move = self.request.new_path is not None
-                read = self._moved_texts if is_move else self._nothing_left
-                texts = dict(read(plan))
+                plans.append(replace(plan, texts=dict(read(plan))))
             except ReviewError as error:
                 self._refuse(plan, error)
-            else:
-                plans.append(replace(plan, texts=texts))
         return plans
 
     def write(self, plans: Sequence[CarryPlan]) -> None:
@@ -221,21 +249,15 @@ class _Carrying:
             Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
             recompute_states(row.fingerprint for _plan, row in decided)
         copied = Counter(plan.key for plan, _row in decided)
-        (self.answer.carried if is_move else self.answer.retired).extend(
-            CarriedJson(
-                **_names(plan),
-                decision=plan.row.decision,
-                review_pair_id=plan.row.event.review_pair_id,
-                dispositions=copied[plan.key],
-            )
-            for plan in current
-        )
+        told = self.answer.carried if is_move else self.answer.retired
+        for plan in current:
+            review = plan.row.event.review_pair_id
+            told.append(CarriedJson(*_names(plan), plan.row.decision, review, copied[plan.key]))
 
     def _moved_texts(self, plan: CarryPlan) -> Iterator[_Text]:
         """Yield the accepted texts of the files that moved, under their new paths.
 
         :raises NotIdentical: a file is another text, and edited ones are not carried.
-        :raises UnreadableFile: one is not there.
         """
         row = plan.row
         moved: list[tuple[NoteText | Gate, FileSnapshot]] = []
@@ -246,16 +268,12 @@ class _Carrying:
         for file, accepted in moved:
             sha256 = accepted.content_sha256
             if file.sha256 != sha256 and not self.request.edited:
-                raise NotIdentical(
-                    f"{file.path} is not the text that was accepted", hint="--edited carries it too"
-                )
+                why = f"{file.path} is not the text that was accepted"
+                raise NotIdentical(why, hint="--edited carries it too")
             yield (file.path, sha256), file.text if file.sha256 == sha256 else accepted.text
 
     def _nothing_left(self, plan: CarryPlan) -> Iterator[_Text]:
-        """Yield an empty text in place of the note or gate that is gone.
-
-        :raises StillThere: it is not gone.
-        """
+        """Yield an empty text in place of the note or gate that is gone."""
         row = plan.row
         is_note = is_below(row.note.path, (self.old,))
         file = row.note.path if is_note else row.gate.path
@@ -308,9 +326,8 @@ class _Carrying:
         )
 
     def _refuse(self, plan: CarryPlan, error: ReviewError) -> None:
-        is_edited = isinstance(error, NotIdentical)
-        told = self.answer.not_identical if is_edited else self.answer.refused
-        told.append(NotCarriedJson(**_names(plan), code=code_of(error), message=error.message))
+        told = self.answer.not_identical if isinstance(error, NotIdentical) else self.answer.refused
+        told.append(NotCarriedJson(*_names(plan), code_of(error), error.message))
 
 
 def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, Disposition]]:
@@ -327,10 +344,7 @@ def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, D
         for plan, old, new in moved
         if old in decided and new not in there
     }
-    return [
-        (plan, _copy(row, new))
-        for (_pk, new), (plan, row) in sorted(copies.items(), key=lambda item: item[0])
-    ]
+    return [(copies[key][0], _copy(copies[key][1], key[1])) for key in sorted(copies)]
 
 
 def _moved_fingerprints(plans: Sequence[CarryPlan]) -> Iterator[tuple[CarryPlan, str, str]]:
@@ -358,21 +372,15 @@ def _copy(row: Disposition, fingerprint: str) -> Disposition:
     return copied
 
 
-def _names(plan: CarryPlan) -> dict[str, str]:
-    return {
-        "model_partition": plan.row.model_partition.name,
-        "old_note_path": plan.row.note.path,
-        "old_gate_path": plan.row.gate.path,
-        "note_path": plan.note_path,
-        "gate_path": plan.gate_path,
-    }
+def _names(plan: CarryPlan) -> tuple[str, str, str, str, str]:
+    row = plan.row
+    old = (row.model_partition.name, row.note.path, row.gate.path)
+    return (*old, plan.note_path, plan.gate_path)
 
 
 def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     whose = f" in partition {request.model_partition!r}" if request.model_partition else ""
     known = CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[:100_000]
     near = did_you_mean(old, {path for paths in known for path in paths})
-    return NothingToCarry(
-        f"nothing is accepted at {old!r}{whose}",
-        hint=near or "commonplace review_status lists orphans",
-    )
+    hint = near or "commonplace review_status lists orphans"
+    return NothingToCarry(f"nothing is accepted at {old!r}{whose}", hint=hint)

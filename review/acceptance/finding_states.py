@@ -59,7 +59,6 @@ def refresh_finding_states(
 
 
 def rebuild_finding_states(*, tables: Tables = _today) -> None:
-    """Recompute every row."""
     tables("FindingState").all().delete()
     current = tables("CurrentAcceptance").filter(decision__in=QUEUED_DECISIONS)
     notes = current.order_by("note_id").values_list("note_id", flat=True).distinct()
@@ -82,7 +81,6 @@ def notes_off_the_queue() -> Iterator[list[int]]:
 
 
 def _differing(notes: Collection[int]) -> list[int]:
-    """Return which of these notes have rows that differ from what they derive from."""
     fields = [field.attname for field in FindingState._meta.concrete_fields if field.name != "id"]
     values = attrgetter(*fields)
     stored = Counter(map(values, FindingState.objects.filter(note_id__in=notes)))
@@ -100,9 +98,8 @@ def recompute_states(fingerprints: Iterable[str]) -> None:
         for row in rows:
             alike[row.state, row.seen, row.decided_sha256].append(row.pk)
         for (state, seen, decided_sha256), keys in alike.items():
-            FindingState.objects.filter(pk__in=keys).update(
-                state=state, seen=seen, decided_sha256=decided_sha256
-            )
+            found = FindingState.objects.filter(pk__in=keys)
+            found.update(state=state, seen=seen, decided_sha256=decided_sha256)
 
 
 def finding_states(keys: Mapping[str, Collection[int]], *, tables: Tables = _today) -> list[Any]:
@@ -134,12 +131,9 @@ def _reviews(keys: Mapping[str, Collection[int]], tables: Tables) -> list[dict[s
     # The unique index starts with the partition: without it no index would be used.
     partitions = list(tables("ModelPartition").values_list("pk", flat=True))
     current = tables("CurrentAcceptance").filter(model_partition_id__in=partitions)
+    later = current.filter(event_id__gt=OuterRef("event_id"))
     passed = (
-        current.filter(
-            note_id=OuterRef("note_id"),
-            gate_id=OuterRef("gate_id"),
-            event_id__gt=OuterRef("event_id"),
-        )
+        later.filter(note_id=OuterRef("note_id"), gate_id=OuterRef("gate_id"))
         .exclude(decision__in=QUEUED_DECISIONS)
         .order_by()
         .values("note_id")
@@ -175,10 +169,9 @@ def _findings(pair_ids: Collection[int], tables: Tables) -> Mapping[int, list[An
     """Return the findings of each pair, each with the first report of its fingerprint."""
     findings = tables("Finding")
     first = findings.filter(fingerprint=OuterRef("fingerprint")).order_by("pk")
-    rows = findings.filter(pair_id__in=NamedKeys(pair_ids)).annotate(
-        first_id=Subquery(first.values("pk")[:1]),
-        first_at=Subquery(first.values("pair__job__created_at")[:1]),
-    )
+    first_at = Subquery(first.values("pair__job__created_at")[:1])
+    rows = findings.filter(pair_id__in=NamedKeys(pair_ids))
+    rows = rows.annotate(first_id=Subquery(first.values("pk")[:1]), first_at=first_at)
     found: defaultdict[int, list[Any]] = defaultdict(list)
     for row in rows.order_by("pair_id", "ordinal"):
         found[row.pair_id].append(row)

@@ -6,14 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from review.calibration.documents import (
-    AgreementJson,
-    CalibrationJson,
-    EstimateJson,
-    GateRecordJson,
-    GroupRecordJson,
-    ShareJson,
-)
 from review.calibration.labels import (
     NONE,
     Cell,
@@ -27,14 +19,112 @@ from review.calibration.labels import (
     read_decisions,
     read_missed,
 )
-from review.documents.base import from_row
+from review.documents.base import Document, from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings import Config
-from review.trials.documents import GateResultJson
-from review.trials.results import read_gate_results
+from review.trials.results import GateResultJson, PortionJson, read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
+
+CALIBRATION_SCHEMA = "review-calibration/1"
+
+
+class ShareJson(Document, kw_only=True):
+    """`k` of `n` with its 95 % interval; `share` is null where `n` is 0.
+
+    `bound` is the most (or least) that it can be where `k` is 0 (or `n`), one-sided; else null.
+    """
+
+    k: int
+    n: int
+    share: float | None
+    low: float
+    high: float
+    bound: float | None
+
+
+class EstimateJson(Document, kw_only=True):
+    """A precision partly borrowed from `lens` or `earlier-texts`, worth `weight` labels."""
+
+    precision: float
+    borrowed_from: str
+    weight: float
+
+
+class TrackRecordJson(Document, kw_only=True):
+    """The findings of a group of reviews; `people` and `agents`: the fixed ones of those settled.
+
+    `missed`: the passes that people read with `set_decision` and decided as warn or fail.
+    `word` is that for the precision by people. `decisions` and `flips` are null where they were not
+    asked for.
+    """
+
+    findings: int
+    word: str
+    people: ShareJson
+    agents: ShareJson
+    addressed: ShareJson
+    missed: ShareJson
+    decisions: dict[str, int] | None
+    flips: ShareJson | None
+
+
+class GateRecordJson(TrackRecordJson, kw_only=True):
+    """The record of one text of a gate in one model partition.
+
+    `hits` and `false_alarms` are those of its cases, null where they were not tried.
+    """
+
+    gate_id: str
+    lens: str
+    gate_sha256: str
+    is_now: bool
+    model_partition: str
+    muted: str | None
+    estimate: EstimateJson
+    hits: PortionJson | None
+    false_alarms: PortionJson | None
+
+
+class GroupRecordJson(TrackRecordJson, kw_only=True):
+    """The record of a lens, or of a model partition, over all texts."""
+
+    name: str
+
+
+class AgreementJson(Document, kw_only=True):
+    """Two partitions on the same texts, `of` a `gate` text, a `lens`, or all gates (`partition`).
+
+    `stricter` names the partition that flags more, where `mcnemar_p` is below 0.05.
+    """
+
+    of: str
+    name: str | None
+    gate_sha256: str | None
+    partitions: list[str]
+    both_flag: int
+    only_first: int
+    only_second: int
+    both_pass: int
+    agreement: float | None
+    positive_agreement: float | None
+    kappa: float | None
+    ac1: float | None
+    mcnemar_p: float
+    stricter: str | None
+
+
+class CalibrationJson(Document, kw_only=True):
+    """`passes_to_read` are review pairs; null unless it was asked for."""
+
+    schema: str = CALIBRATION_SCHEMA
+    gates: list[GateRecordJson]
+    lenses: list[GroupRecordJson]
+    partitions: list[GroupRecordJson]
+    agreement: list[AgreementJson] | None = None
+    passes_to_read: list[int] | None = None
+
 
 _DIGITS = 4
 _SIGNIFICANT = 0.05
@@ -45,8 +135,8 @@ _TableKey = tuple[str, str, str, str, str]
 
 def read_calibration(
     corpus: Corpus,
-    *,
     gates: Sequence[str] = (),
+    *,
     partitions: Collection[str] = (),
     with_agreement: bool = False,
     passes: int = 0,
@@ -87,8 +177,7 @@ class _Reading:
         self._agents = labels.precision(lambda actor: not is_person(actor))
         self._cells = sorted(cells | set(self._people))
         self._cases = {
-            (result.gate_sha256, result.model_partition): (result.hits, result.false_alarms)
-            for result in cases
+            (it.gate_sha256, it.model_partition): (it.hits, it.false_alarms) for it in cases
         }
 
     def select(self, gates: Collection[int] | None, partitions: Collection[str]) -> None:
@@ -103,10 +192,8 @@ class _Reading:
     def document(self, gates_now: Mapping[str, str]) -> CalibrationJson:
         keys = NamedKeys({cell.gate_text for cell in self._cells})
         texts = FileSnapshot.objects.filter(pk__in=keys)
-        digests = {
-            key: (sha256, gates_now.get(path) == sha256)
-            for key, sha256, path in texts.values_list("pk", "content_sha256", "path__path")
-        }
+        stored = texts.values_list("pk", "content_sha256", "path__path")
+        digests = {key: (sha256, gates_now.get(path) == sha256) for key, sha256, path in stored}
         gates = [self._gate(cell, *digests[cell.gate_text]) for cell in self._cells]
         gates.sort(key=lambda gate: (gate.gate_id, not gate.is_now, gate.model_partition))
         return CalibrationJson(

@@ -80,7 +80,6 @@ class RefusedJob:
     error: ReviewError
 
 
-_SHOWN = 3  # lines of an output that a refusal names
 _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
 
 
@@ -156,7 +155,7 @@ def _read(
     if request.typed:
         parsed = typed_output(request.typed, ordinals=names)
     else:
-        parsed = read_output(job, raw, config=config, names=names)
+        parsed = read_output(job, raw, names)
     if not parsed.has_own_blocks:
         raise _no_blocks(job, parsed)
     done = [pair for pair in pairs if pair.status == PairStatus.COMPLETED]
@@ -211,11 +210,9 @@ def _ending(missing: Mapping[int, str], request: IngestRequest, *, contradicted:
         return Ending(JobStatus.FAILED, code, names)
     if contradicted:
         models = output_tokens_by_model(request.telemetry) or telemetry_models(request.telemetry)
-        return Ending(
-            JobStatus.FAILED,
-            FailureCode.PARTITION_MISMATCH,
-            f"telemetry says {', '.join(models)} ran; the reviews are kept as evidence and not accepted",
-        )
+        why = "the reviews are kept as evidence and not accepted"
+        reason = f"telemetry says {', '.join(models)} ran; {why}"
+        return Ending(JobStatus.FAILED, FailureCode.PARTITION_MISMATCH, reason)
     return Ending(JobStatus.COMPLETED)
 
 
@@ -226,10 +223,8 @@ def _refuse_closed(job: ReviewJob, pairs: Sequence[ReviewPair]) -> None:
             hint=f"discard it: job {job.replacement_id} is reviewed from its own prompt",
         )
     if job.status == JobStatus.COMPLETED:
-        raise JobAlreadyCompleted(
-            f"job {job.pk} is already completed",
-            hint=f"read a review: commonplace render_review --review-pair-id {pairs[0].pk}",
-        )
+        hint = f"read a review: commonplace render_review --review-pair-id {pairs[0].pk}"
+        raise JobAlreadyCompleted(f"job {job.pk} is already completed", hint=hint)
     if all(pair.status == PairStatus.COMPLETED for pair in pairs):
         raise NothingMissing(
             f"job {job.pk} failed ({job.failure_code}) and none of its pairs waits for a review"
@@ -264,11 +259,9 @@ def _read_raw(job: ReviewJob, request: IngestRequest, config: Config) -> bytes:
         where = job.bundle_output_path
         data = ArtifactStore(config).read_output(where)
     if data is None:
-        raise NoOutput(
-            f"job {job.pk}: no output file at {where}",
-            hint="the worker writes it; then: commonplace ingest_bundle_output"
-            f" --review-job-id {job.pk}",
-        )
+        command = f"commonplace ingest_bundle_output --review-job-id {job.pk}"
+        hint = f"the worker writes it; then: {command}"
+        raise NoOutput(f"job {job.pk}: no output file at {where}", hint=hint)
     if not data.strip():
         raise NoOutput(f"job {job.pk}: {where} is empty; nothing was moved")
     return data
@@ -281,7 +274,7 @@ def _no_blocks(job: ReviewJob, parsed: ParsedOutput) -> NoBlocks:
         owner = ReviewJob.objects.filter(sentinel_token=token).values_list("pk", flat=True).first()
         strangers.append(f"token {token}" + (f" of job {owner}" if owner else ""))
     found = f"; it holds blocks with {', '.join(strangers)}" if strangers else ""
-    almost = "; ".join((*parsed.misfits, *parsed.problems)[:_SHOWN])
+    almost = "; ".join((*parsed.misfits, *parsed.problems)[:3])
     almost = f": {almost}" if almost else ""
     whole = "whole block" if almost else "block"
     token = job.sentinel_token

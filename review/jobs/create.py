@@ -27,6 +27,7 @@ from review.job_files import (
     job_folder,
 )
 from review.jobs.board import show_jobs
+from review.jobs.files import JobFiles, render_pairs
 from review.jobs.job_documents import (
     CreatedJson,
     JobJson,
@@ -35,8 +36,6 @@ from review.jobs.job_documents import (
     SkippedJson,
     TotalsJson,
 )
-from review.jobs.mirror import JobFiles
-from review.jobs.prompts import render_pairs
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import (
     CurrentAcceptance,
@@ -53,7 +52,7 @@ from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.sentinels import token_is_free
 from review.selection.freshness import in_flight
 from review.settings import RULES_PARTITION, Config
-from review.vocabulary import Grouping, JobPurpose, JobStatus, PairStatus, ProblemCode
+from review.vocabulary import Grouping, JobPurpose, JobStatus, ProblemCode
 
 _Keys = dict[tuple[str, str], FileSnapshot]
 
@@ -143,10 +142,9 @@ class JobFactory:
         if ALREADY_QUEUED in omit:
             queued = in_flight(self.model_partition, note_paths={pair.note_path for pair in pairs})
         # After the look at open jobs: one that closed in between is accepted by now.
-        accepted = CurrentAcceptance.objects.filter(
-            model_partition__name=self.model_partition,
-            note_id__in={keys[pair.note_path, pair.note.sha256].path_id for pair in pairs},
-        )
+        notes = {keys[pair.note_path, pair.note.sha256].path_id for pair in pairs}
+        accepted = CurrentAcceptance.objects.of_partition(self.model_partition)
+        accepted = accepted.filter(note_id__in=notes)
         judged = ("note_snapshot_id", "gate_snapshot_id", "event__review_pair__link_state")
         fresh = set(accepted.values_list(*judged)) if FRESH in omit else set()
         omitted = {}
@@ -160,16 +158,8 @@ class JobFactory:
 
     def _row(self, job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
         note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
-        return ReviewPair(
-            job=job,
-            ordinal=ordinal,
-            note=note.path,
-            gate=gate.path,
-            note_snapshot=note,
-            gate_snapshot=gate,
-            status=PairStatus.PENDING,
-            link_state=self._link_state(pair),
-        )
+        texts = {"note_snapshot": note, "gate_snapshot": gate, "link_state": self._link_state(pair)}
+        return ReviewPair(job=job, ordinal=ordinal, note=note.path, gate=gate.path, **texts)
 
     def _link_state(self, pair: DraftPair) -> str:
         is_of_rules = self.model_partition == RULES_PARTITION
@@ -177,7 +167,7 @@ class JobFactory:
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
         texts = ((pair.note_path, pair.note.text, pair.gate) for pair in pairs)
-        return render_pairs(texts, token, bundle_output_path, prompt_note=self._prompt_note)
+        return render_pairs(texts, token, bundle_output_path, self._prompt_note)
 
     def _store(self, jobs: Sequence[tuple[ReviewJob, list[ReviewPair], str]]) -> None:
         ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
@@ -250,7 +240,6 @@ def create_jobs(
     Jobs are stored in transactions of a few dozen, so a refusal in the middle keeps those before it;
     running the same again then skips them as queued.
 
-    :raises UsageRefused: a batch size with grouping `note`.
     :raises ForeignJobFolder: another store has a folder of an id that was to be allocated.
     :raises ArtifactNotWritten: the system refused to write a file.
     """
@@ -260,8 +249,7 @@ def create_jobs(
     if request.across_lenses and by_gate:
         raise UsageRefused("--across-lenses goes with --grouping note: a gate has one lens")
     corpus = Corpus(config)
-    partition = request.model_partition
-    factory = JobFactory(partition, corpus=corpus, actor=request.actor, now=now)
+    factory = JobFactory(request.model_partition, corpus=corpus, actor=request.actor, now=now)
     limit = request.max_prompt_tokens or config.max_prompt_tokens
     creation = _Creation(request, corpus, factory, limit)
     packed = group_targets(
@@ -346,16 +334,13 @@ class _Creation:
                 yield _named(replace(group, items=tuple(part)))
 
     def create(self, groups: Iterable[Group[DraftPair]]) -> list[int]:
-        """Store the jobs; return their ids."""
         job_ids: list[int] = []
         for some in batched(groups, JOBS_PER_TRANSACTION):
             try:
                 made, skipped = self.factory.create(some, omit=self.request.omit)
             except (ArtifactNotWritten, ForeignJobFolder) as refused:
-                raise type(refused)(
-                    f"{refused.message}; {len(job_ids)} jobs were made before that and stay queued",
-                    hint=refused.hint,
-                ) from refused
+                why = f"{len(job_ids)} jobs were made before that and stay queued"
+                raise type(refused)(f"{refused.message}; {why}", hint=refused.hint) from refused
             job_ids += made
             self.skipped += skipped
         return job_ids
@@ -378,7 +363,6 @@ class _Creation:
 
 
 def _named(group: Group[DraftPair]) -> Group[DraftPair]:
-    """Name a group by the lenses of its gates."""
     lenses = dict.fromkeys(sorted(pair.gate.lens for pair in group.items))
     return replace(group, lens="+".join(lenses)[:MAX_LENS_LENGTH])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -17,15 +18,10 @@ from review.vocabulary import JobNote, JobStatus, PairStatus
 
 
 def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime) -> dict[int, str]:
-    """Return running jobs that started too long ago or whose parent here is gone, each with why.
-
-    A job whose parent is alive on this host is none, however long it takes.
-    """
+    """Return running jobs that started too long ago or whose parent here is gone, each with why."""
     running = ReviewJob.objects.filter(status=JobStatus.RUNNING).order_by("pk")
-    found = {
-        job.pk: abandonment(job, older_than=older_than, processes=processes, now=now)
-        for job in running
-    }
+    why = partial(abandonment, older_than=older_than, processes=processes, now=now)
+    found = {job.pk: why(job) for job in running}
     return {job_id: because for job_id, because in found.items() if because}
 
 
@@ -78,9 +74,6 @@ def unanswered_jobs() -> QuerySet[ReviewJob]:
     return failed.filter(Exists(missing.exclude(Exists(answers))))
 
 
-_MOST_AT_ONCE = 500
-
-
 class LeaseLost(Conflict):
     """The claim's lease ran out, and the job is another worker's or closed by now."""
 
@@ -91,11 +84,9 @@ def new_lease(length: timedelta) -> Lease:
 
 def may_take_over(job: ReviewJob, *, processes: Processes) -> bool:
     """Return whether the worker of a job with a lease is gone: its process, or its lease."""
-    return bool(
-        job.status == JobStatus.RUNNING
-        and job.claim_token
-        and parent_is_alive(job, processes=processes) is False
-    )
+    if job.status != JobStatus.RUNNING or not job.claim_token:
+        return False
+    return parent_is_alive(job, processes=processes) is False
 
 
 def take_over(
@@ -125,7 +116,7 @@ def forgotten_jobs(partition: str, *, queued_for: timedelta | None) -> list[int]
     found = list(jobs.lapsed().values_list("pk", flat=True))
     if queued_for is not None:
         waiting = jobs.filter(status=JobStatus.QUEUED, created_at__lt=DatabaseClock() - queued_for)
-        found += waiting.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE]
+        found += waiting.order_by("pk").values_list("pk", flat=True)[:500]
     return sorted(found)
 
 
@@ -142,10 +133,9 @@ def require_lease(job: ReviewJob, lease: Lease | None) -> None:
     if lease is None or (job.claim_token == lease.token and is_fine):
         return
     now = job.status if job.claim_token == lease.token else f"taken over by {job.claimed_by}"
-    raise LeaseLost(
-        f"the lease of job {job.pk} ran out: it is {now}; this result comes too late",
-        hint="nothing was stored; a worker keeps its lease while it runs and reaches the store",
-    )
+    hint = "nothing was stored; a worker keeps its lease while it runs and reaches the store"
+    why = f"it is {now}; this result comes too late"
+    raise LeaseLost(f"the lease of job {job.pk} ran out: {why}", hint=hint)
 
 
 def give_up_lease(job_id: int, lease: Lease) -> None:

@@ -30,23 +30,15 @@ class PartitionMismatch(Conflict):
 
 
 def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config) -> None:
-    """Refuse flags that say nothing together, and names of which no partition can be made.
-
-    :raises UsageRefused: an effort is named or called unknown without a model, or both.
-    :raises ModelNameRefused: the model or the effort is no name.
-    """
+    """Refuse flags that say nothing together, and names of which no partition can be made."""
     if provenance.runner_effort is not None and effort_unknown:
         raise UsageRefused("--runner-effort names the effort that --effort-unknown calls unknown")
     if provenance.runner_model is None and (effort_unknown or provenance.runner_effort is not None):
         flag = "--effort-unknown" if effort_unknown else "--runner-effort"
-        raise UsageRefused(
-            f"{flag} says nothing without --runner-model",
-            hint="name the model too, or leave both out when the harness exposes neither",
-        )
-    if provenance.runner_model is not None:
-        build_model_partition(
-            provenance.runner_model, provenance.runner_effort, aliases=config.aliases
-        )
+        hint = "name the model too, or leave both out when the harness exposes neither"
+        raise UsageRefused(f"{flag} says nothing without --runner-model", hint=hint)
+    if (model := provenance.runner_model) is not None:
+        build_model_partition(model, provenance.runner_effort, aliases=config.aliases)
 
 
 def validate_provenance(
@@ -74,10 +66,8 @@ def validate_provenance(
         matches = made == partition or (any_effort and model_part(made) == partition)
     if not matches:
         said = f"model {model!r}" + ("" if effort is None else f" with effort {effort!r}")
-        raise PartitionMismatch(
-            f"the job is for partition {partition!r}, and {said} makes {made!r}",
-            hint=_hint(partition, made),
-        )
+        message = f"the job is for partition {partition!r}, and {said} makes {made!r}"
+        raise PartitionMismatch(message, hint=_hint(partition, made))
     return "model" if effort_unknown else "full"
 
 
@@ -102,11 +92,9 @@ def unknown_partitions(
     if wanted and known is None:
         known = ModelPartition.objects.values_list("name", flat=True)
     for name in sorted(wanted - set(known or ())):
-        near = near_matches(name, {*(known or ()), *config.partitions})
-        yield (
-            f"no job or review is of model partition {name!r}"
-            + (f"; did you mean {' or '.join(near)}?" if near else "")
-        )
+        near = " or ".join(near_matches(name, {*(known or ()), *config.partitions}))
+        meant = f"; did you mean {near}?" if near else ""
+        yield f"no job or review is of model partition {name!r}{meant}"
 
 
 def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:
@@ -189,13 +177,9 @@ def _hint(partition: str, made: str) -> str:
     if model_part(made) != model_part(partition):
         return f"claim jobs of your own partition: --next --model-partition {made}"
     if effort_part(made) is None:
-        return (
-            f"the partition's effort is {effort_part(partition)!r}: name it with --runner-effort, "
-            "or say --effort-unknown"
-        )
+        how = "name it with --runner-effort, or say --effort-unknown"
+        return f"the partition's effort is {effort_part(partition)!r}: {how}"
     if effort_part(partition) is None:
-        return (
-            f"the partition has no effort; to take any, declare it in kb/review.toml: "
-            f'[partitions."{partition}"] any_effort = true'
-        )
+        how = f'declare it in kb/review.toml: [partitions."{partition}"] any_effort = true'
+        return f"the partition has no effort; to take any, {how}"
     return "jobs of one effort are not reviewed with another"

@@ -13,13 +13,14 @@ from django.db.models import Q
 from review.documents.base import from_row
 from review.domain.disposition import finding_state
 from review.errors import InputRejected
-from review.findings.documents import (
+from review.findings.states import (
     DispositionJson,
     FindingPageJson,
     OccurrenceJson,
     QueueFindingJson,
+    QuoteFinder,
+    find_finding,
 )
-from review.findings.states import QuoteFinder, find_finding
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
 from review.models import (
     CurrentAcceptance,
@@ -64,10 +65,7 @@ class FindingPage:
 
 
 def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPage:
-    """Read the finding with this fingerprint, in the queue or not.
-
-    :raises NoSuchFinding: no review reported it.
-    """
+    """Read the finding with this fingerprint, in the queue or not."""
     line, out_because = _in_queue(fingerprint, queue) or _out_of_queue(fingerprint, corpus)
     pair = _pair(line.pair_id)
     entry = make_entry(queue, [line], QuoteFinder(corpus))
@@ -83,34 +81,27 @@ def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPa
         out_because=out_because,
         later_pass_in=list(entry.later_pass_in),
         finding=entry.findings[0],
-        dispositions=[
-            from_row(DispositionJson, row, disposition=row.state) for row in dispositions
-        ],
-        occurrences=[
-            from_row(
-                OccurrenceJson,
-                row.pair,
-                review_pair_id=row.pair_id,
-                model_partition=row.pair.job.model_partition.name,
-                severity=row.severity,
-                text=row.text,
-            )
-            for row in occurrences
-        ],
+        dispositions=[from_row(DispositionJson, it, disposition=it.state) for it in dispositions],
+        occurrences=list(map(_occurrence, occurrences)),
     )
+    about = (gate.description for gate in corpus.gates.gates if gate.path == line.gate_path)
     return FindingPage(
         document=document,
         line=line if line.event_id else None,
         passage=passage,
         passage_is_old=is_old,
-        gate_description=next(
-            (gate.description for gate in corpus.gates.gates if gate.path == line.gate_path), ""
-        ),
+        gate_description=next(about, ""),
         pair=pair,
         first_at=line.first_at,
         dispositions=dispositions,
         occurrences=occurrences,
     )
+
+
+def _occurrence(row: Finding) -> OccurrenceJson:
+    partition = row.pair.job.model_partition.name
+    said = {"severity": row.severity, "text": row.text, "model_partition": partition}
+    return from_row(OccurrenceJson, row.pair, review_pair_id=row.pair_id, **said)
 
 
 def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
@@ -133,10 +124,8 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
     """Return the latest report of a finding that no current acceptance rests on, as a line."""
     found = find_finding(fingerprint)
     if found is None:
-        raise NoSuchFinding(
-            f"no review reported a finding {fingerprint!r}",
-            hint="the queue lists those that want an edit",
-        )
+        hint = "the queue lists those that want an edit"
+        raise NoSuchFinding(f"no review reported a finding {fingerprint!r}", hint=hint)
     pair = _pair(found.pair_id)
     row = Finding.objects.get(pair=pair, ordinal=found.ordinal)
     reports = Finding.objects.filter(fingerprint=row.fingerprint).order_by("pk")
@@ -189,9 +178,8 @@ def _why_out(key: Q, pair: ReviewPair) -> str:
 
 
 def _pair(pair_id: int) -> ReviewPair:
-    return ReviewPair.objects.select_related(
-        "note_snapshot", "gate_snapshot", "job__model_partition", "review_text"
-    ).get(pk=pair_id)
+    related = ("note_snapshot", "gate_snapshot", "job__model_partition", "review_text")
+    return ReviewPair.objects.select_related(*related).get(pk=pair_id)
 
 
 def _passage(
@@ -222,7 +210,6 @@ _MOST_LINES = 40
 # A paragraph is often one line; a line may be a whole file.
 _MAX_LINE = 1200
 _MAX_BEFORE_QUOTE = 300
-_MAX_QUOTE_WORDS = 100
 _WORD = re.compile(r"\w+")
 
 Span = tuple[int, int]
@@ -243,10 +230,8 @@ def cut_passage(text: str, *, line: int, quote: str) -> tuple[PassageLine, ...]:
     first = max(1, line - _AROUND)
     spans = _quoted(lines[line - 1 : first + _MOST_LINES - 1], quote)
     last = min(len(lines), line + max(spans, default=0) + _AROUND, first + _MOST_LINES - 1)
-    return tuple(
-        _clipped(number, lines[number - 1].removesuffix("\r"), spans.get(number - line))
-        for number in range(first, last + 1)
-    )
+    shown = enumerate(lines[first - 1 : last], first)
+    return tuple(_clipped(n, text.removesuffix("\r"), spans.get(n - line)) for n, text in shown)
 
 
 def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
@@ -254,7 +239,7 @@ def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
 
     Markup and line ends are between words. If there are none of its words, it is the first line.
     """
-    words = [re.escape(word) for word in _WORD.findall(quote)[:_MAX_QUOTE_WORDS]]
+    words = [re.escape(word) for word in _WORD.findall(quote)[:100]]
     if not words or not lines:
         return {}
     pattern = r"(?:\W+".join(rf"\b{word}\b" for word in words) + ")?" * (len(words) - 1)
@@ -262,8 +247,7 @@ def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
     best = max(matches, key=lambda found: len(found[0]), default=None)
     if best is None:
         return {0: (0, len(lines[0]))}
-    spans = {}
-    offset = 0
+    spans, offset = {}, 0
     for position, line in enumerate(lines):
         start, end = max(0, best.start() - offset), min(len(line), best.end() - offset)
         if start < end:

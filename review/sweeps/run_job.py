@@ -14,15 +14,15 @@ from functools import partial
 from django.db import DatabaseError, connection
 
 from review.domain.processes import Parent
-from review.errors import ReviewError
+from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_each
 from review.ingest.load import IngestRequest, JobMoved
-from review.ingest.parse import read_output
+from review.ingest.parse import names_of, read_output
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
+from review.jobs.files import run_folders
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import give_up_lease, may_take_over, new_lease, take_over
-from review.jobs.output_states import run_folders
 from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.close import Closing, close_job, collect_output, fail_job
@@ -31,9 +31,17 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.settings import Config
 from review.store.errors import retry_while_busy
-from review.sweeps.executors import CannotRun, Execution
 from review.sweeps.progress import JobRun, JobUpdate, SweepEvent, started
 from review.vocabulary import FailureCode, JobStatus
+
+
+class CannotRun(Conflict):
+    """This runner cannot judge the job; it stays queued for another one."""
+
+
+# Runs a job that is ready. Ends early when the event is set.
+Execution = Callable[[threading.Event], RunnerOutcome]
+
 
 # Of a lease: so that three beats may be missed.
 _BEATS = 4
@@ -264,7 +272,7 @@ def run_job(
     job, began = taken.job, worker.clock()
     on_update(started(job))
     with worker.beats.keep(job.pk, taken.lease, stop=worker.stop) as stop:
-        outcomes = _left_run(taken, worker) or _run(taken, worker, stop=stop, on_update=on_update)
+        outcomes = _left_run(taken, worker) or _run(taken, worker, stop, on_update)
         last = outcomes[-1]
         is_stopped = last.failure is not None and last.failure.code is FailureCode.INTERRUPTED
         if worker.hands_on and worker.stop.is_set() and is_stopped and last.text is None:
@@ -277,13 +285,8 @@ def run_job(
         # What the last run's folder holds was taken in, and stands in the job's output too.
         for folder in run_folders(job, config=worker.config)[-1:]:
             shutil.rmtree(folder, ignore_errors=True)
-    return JobRun(
-        document=document,
-        usage=read_usage(telemetry_of(outcomes)),
-        runs=len(outcomes),
-        seconds=(worker.clock() - began).total_seconds(),
-        failure=last.failure,
-    )
+    usage, seconds = read_usage(telemetry_of(outcomes)), (worker.clock() - began).total_seconds()
+    return JobRun(document, usage, len(outcomes), seconds, last.failure)
 
 
 def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
@@ -325,11 +328,7 @@ def _left_run(taken: TakenJob, worker: Worker) -> list[RunnerOutcome]:
 
 
 def _run(
-    taken: TakenJob,
-    worker: Worker,
-    *,
-    stop: threading.Event,
-    on_update: Callable[[JobUpdate], None],
+    taken: TakenJob, worker: Worker, stop: threading.Event, on_update: Callable[[JobUpdate], None]
 ) -> list[RunnerOutcome]:
     """Every run of a job, in order; the failure of the last one is that of the job."""
     outcomes, failures = list[RunnerOutcome](), list[RunnerFailure]()
@@ -357,8 +356,7 @@ def _run(
         worker.stop.wait(pause.total_seconds())
         if stop.is_set():
             reason = f"stopped before it could run; the run before it: {failure.reason}"
-            attempt = failure.is_attempt
-            stopped = RunnerFailure(FailureCode.INTERRUPTED, reason, is_attempt=attempt)
+            stopped = RunnerFailure(FailureCode.INTERRUPTED, reason, is_attempt=failure.is_attempt)
             return [*outcomes[:-1], replace(outcome, failure=stopped)]
 
 
@@ -369,5 +367,5 @@ def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[
         return None
     if not failure.retryable and failure.code is not FailureCode.INTERRUPTED:
         return None
-    missing = read_output(job, outcome.text, config=worker.config).missing
+    missing = read_output(job, outcome.text, names_of(job, worker.config)).missing
     return missing if len(missing) < job.pair_count else None

@@ -19,9 +19,9 @@ from review.errors import ReviewError, TryAgain, UsageRefused
 from review.ingest.load import RefusedJob
 from review.jobs.board import require_job
 from review.jobs.claim import JobNotClaimable
+from review.jobs.files import finish_job_files
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import may_take_over, new_lease
-from review.jobs.mirror import finish_job_files
 from review.jobs.provenance import canonical_partition
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
@@ -29,9 +29,8 @@ from review.recovery.close import closed_job
 from review.runners.outcome import RunnerFailure
 from review.settings import Config
 from review.store.errors import retry_while_busy, translate_db_errors
-from review.sweeps.executors import CannotRun
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of, started
-from review.sweeps.run_job import TakenJob, Worker, run_job, take_job
+from review.sweeps.run_job import CannotRun, TakenJob, Worker, run_job, take_job
 from review.vocabulary import FailureCode, JobStatus
 
 _LOOK = 0.5
@@ -114,12 +113,9 @@ class Elsewhere:
         failure = None
         if job.status == JobStatus.FAILED:
             code = FailureCode(job.failure_code)
-            failure = RunnerFailure(
-                code,
-                job.failure_reason,
-                retryable=code in _WORTH_ANOTHER_JOB,
-                exhausted=code is FailureCode.ACCOUNT_EXHAUSTED,
-            )
+            is_passing, is_out = code in _WORTH_ANOTHER_JOB, code is FailureCode.ACCOUNT_EXHAUSTED
+            why = job.failure_reason
+            failure = RunnerFailure(code, why, retryable=is_passing, exhausted=is_out)
         seconds = 0.0
         if job.started_at is not None and job.completed_at is not None:
             seconds = (job.completed_at - job.started_at).total_seconds()
@@ -267,10 +263,8 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
         jobs = ReviewJob.objects.reviews().filter(status=JobStatus.QUEUED)
     names = sorted(set(jobs.values_list("model_partition__name", flat=True)))
     if len(names) > 1:
-        raise UsageRefused(
-            f"these jobs are for several partitions: {', '.join(names)}",
-            hint=f"run one partition after the other: --model-partition {shlex.quote(names[0])}",
-        )
+        hint = f"run one partition after the other: --model-partition {shlex.quote(names[0])}"
+        raise UsageRefused(f"these jobs are for several partitions: {', '.join(names)}", hint=hint)
     if job_ids and not names:
         require_job(job_ids[0])
     return names[0] if names else None

@@ -16,8 +16,8 @@ from review.ingest.parse import names_of
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
 from review.jobs.create import ALREADY_QUEUED
+from review.jobs.files import finish_job_files
 from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
-from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.recovery.close import orphaned_jobs, salvage_job
@@ -61,8 +61,7 @@ def sweep(
     partition, limits = request.model_partition, request.limits
     if partition == RULES_PARTITION:
         limits = replace(limits, max_cost_usd=None)
-    runner = worker.provenance.runner or ""
-    expected = mean_cost(model_partition=partition, runner=runner)
+    expected = mean_cost(partition, worker.provenance.runner or "")
     if expected is None and limits.max_cost_usd is not None:
         expected = _expected_cost(request, corpus, worker)
     policy = StopPolicy(limits, worker.stop, worker.slots, expected)
@@ -85,16 +84,13 @@ def sweep(
 
 def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> SweepJson:
     began, tally = worker.clock(), Tally()
-    targets = _select(corpus, request, tally)
-    created = create_wanted(targets, request, worker=worker, tally=tally)
+    created = create_wanted(_select(corpus, request, tally), request, worker=worker, tally=tally)
     for item in created.skipped:
         tally.skip(item)
     answer = _answer(request, tally, worker, began)
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
-    answer.plan.estimates = priced_estimates(
-        planned, model_partition=request.model_partition, corpus=corpus
-    )
+    answer.plan.estimates = priced_estimates(planned, request.model_partition, corpus=corpus)
     return answer
 
 
@@ -136,8 +132,7 @@ class _Sweep:
             try:
                 document = retry_while_busy(salvage, stop=worker.stop)
             except ReviewError as refused:
-                fields = event_of(RefusedJob(job_id, refused)).fields
-                event = SweepEvent("not-salvaged", fields)
+                event = SweepEvent("not-salvaged", event_of(RefusedJob(job_id, refused)).fields)
             else:
                 kept = sum(pair.decision is not None for pair in document.pairs)
                 salvaged = from_row(SalvagedJson, document, pairs_kept=kept)
@@ -149,13 +144,8 @@ class _Sweep:
         self.tally.add(update)
         self.policy.sent += isinstance(update, JobSent)
         if isinstance(update, JobRun):
-            document = update.document
-            self.policy.note(
-                update.usage,
-                failure=update.failure,
-                code=document.failure_code,
-                reason=document.failure_reason or "",
-            )
+            code, reason = update.document.failure_code, update.document.failure_reason or ""
+            self.policy.note(update.usage, update.failure, code, reason)
             if update.runs_rest_again:
                 feeder.again(update.missing)
         if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):
@@ -187,11 +177,8 @@ def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime
         runner_effort=provenance.runner_effort,
         grouping=request.grouping.value,
         targets=tally.pairs_in_all,
-        failures=tally.failures(),
         skipped=dict(sorted(tally.skipped.items())),
-        cost=tally.cost(),
         seconds=round((worker.clock() - began).total_seconds(), 3),
-        problems=tally.problems(),
     )
 
 
@@ -211,9 +198,7 @@ def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJs
     waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
     queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
     tokens = created.totals.estimated_prompt_tokens + sum(estimated for estimated, _pairs in queued)
-    cost, past_jobs = estimate_cost(
-        model_partition=request.model_partition, runner=runner, prompt_tokens=tokens
-    )
+    cost, past_jobs = estimate_cost(request.model_partition, runner, prompt_tokens=tokens)
     return PlanJson(
         new_jobs=created.totals.jobs,
         new_pairs=created.totals.pairs,

@@ -246,8 +246,7 @@ class ApiProvider(ABC):
         :raises ProviderFailed: there is no answer.
         """
         with self._translated():
-            response = self._create(**body, timeout=timeout)
-            document = json.loads(response.http_response.content)
+            document = json.loads(self._create(**body, timeout=timeout).http_response.content)
             if not isinstance(document, dict):
                 raise ValueError(f"expected an object, got {str(document)[:99]}")  # noqa: TRY004
             return document

@@ -152,9 +152,8 @@ def long_paragraphs(page: Page) -> Iterator[TypedFinding]:
 
 def _is_no_prose(block: Block) -> bool:
     """True for a table of contents, a list without bullets, or a pasted log."""
-    linked = sum(word_count(link.text) for link in block.links)
     return (
-        linked * 2 > word_count(block.prose)
+        sum(word_count(link.text) for link in block.links) * 2 > word_count(block.prose)
         or is_ragged(block.text)
         or ends_few_sentences(block.prose)
     )

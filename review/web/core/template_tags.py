@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from review.calibration.documents import TrackRecordJson
+from review.calibration.calibration import TrackRecordJson
 from review.domain.printing import count_words
 from review.domain.statistics import FEW
 from review.vocabulary import (
@@ -28,7 +28,6 @@ from review.vocabulary import (
     Severity,
     Staleness,
 )
-from review.web.core.filters import Filters
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -185,15 +184,13 @@ def key(keys: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def query(context: dict[str, Any], **changes: str) -> str:
     """This page with filters changed: `{% query status="failed" gate=None %}`."""
-    filters: Filters = context["filters"]
-    return filters.url(**changes)
+    return str(context["filters"].url(**changes))
 
 
 @register.simple_tag(takes_context=True)
 def toggled(context: dict[str, Any], name: str, value: str) -> str:
     """This page with a value of a filter added, or taken out where it is set."""
-    filters: Filters = context["filters"]
-    return filters.toggled(name, value)
+    return str(context["filters"].toggled(name, value))
 
 
 @register.simple_tag

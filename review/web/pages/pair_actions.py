@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -57,10 +58,7 @@ def write_pick(pick: Pick) -> str:
 
 
 def read_picks(request: HttpRequest) -> list[Pick]:
-    """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so.
-
-    :raises NoSuchPick, MissingField: the form is not ours.
-    """
+    """The pairs that were ticked, of the form's `note`; all trivial ones if the button says so."""
     note = required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
     picks = []
@@ -78,13 +76,9 @@ def read_picks(request: HttpRequest) -> list[Pick]:
 def ack(request: HttpRequest) -> HttpResponse:
     require_permission(request, "review.change_acceptance")
     picks = read_picks(request)
-    answers = ack_picks(
-        picks,
-        actor=actor(request),
-        reason=field(request, "reason"),
-        corpus=Corpus(settings.current()),
-        now=timezone.now(),
-    )
+    said = {"actor": actor(request), "reason": field(request, "reason")}
+    corpus, now = Corpus(settings.current()), timezone.now()
+    answers = ack_picks(picks, **said, corpus=corpus, now=now)
     acked = [item.gate_id for answer in answers for item in answer.acked]
     fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
     refused = [item.message for answer in answers for item in answer.refused]
@@ -138,11 +132,8 @@ def request_picks(
     skipped = [item for answer in answers for item in answer.skipped]
     if jobs:
         pairs = count_words(sum(job.pair_count for job in jobs), "pair")
-        messages.success(
-            request,
-            f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
-            " Run them with: commonplace run_review_jobs --all",
-        )
+        made = f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
+        messages.success(request, f"{made} Run them with: commonplace run_review_jobs --all")
     if skipped:
         named = [f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped]
         messages.warning(request, f"Not requested: {_and_more(named, '; ')}")
@@ -182,16 +173,13 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
             against=Against(filters.one("against", Against.ACCEPTED)),
             all_lines=filters.one("lines") == _ALL,
         )
-        return page(
-            request,
-            "review/diff.html",
-            lambda: _context(filters, wanted, corpus),
-            document=lambda: change_document(corpus, wanted),
-        )
+        context = partial(_context, filters, wanted, corpus)
+        document = partial(change_document, corpus, wanted)
+        return page(request, "review/diff.html", context, document=document)
 
 
 def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus) -> HttpResponse:
-    document = read_note_page(corpus, note_path).document
+    document = read_note_page(corpus, note_path, (), None).document
     pairs = [
         row
         for row in document.pairs
@@ -205,9 +193,7 @@ def _context(filters: Filters, wanted: ChangeRequest, corpus: Corpus) -> dict[st
     change = read_pair_change(corpus, wanted)
     row = change.accepted
     digests = (change.note.now_sha256, change.gate.now_sha256)
-    pick = Pick(
-        row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
-    )
+    key = (row.note.path, change.gate_id, wanted.model_partition)
     return {
         "filters": filters,
         "change": change,
@@ -219,7 +205,7 @@ def _context(filters: Filters, wanted: ChangeRequest, corpus: Corpus) -> dict[st
         "loose": [finding for finding, line in change.findings if line is None],
         "against": wanted.against.value,
         # An ack accepts these two texts and no others.
-        "pick": write_pick(pick),
+        "pick": write_pick(Pick(*key, *digests, row.event.review_pair_id)),
     }
 
 

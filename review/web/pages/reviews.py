@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,13 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from review import settings
 from review.acceptance.ack_selection import Pick
 from review.acceptance.decide import set_decision
+from review.documents.base import count_by
 from review.errors import UsageRefused
-from review.findings.documents import LookJson, LooksJson
+from review.findings.states import LookJson, LooksJson
 from review.knowledge_base import Corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.needs_a_look import LookRequest, read_looks
@@ -82,17 +83,14 @@ def looks(request: HttpRequest) -> HttpResponse:
 
 def _looks_document(paged: Paged[LookJson], filters: Filters) -> LooksJson:
     """Return a part of the command's answer; the problems are those of the notes in its scope."""
-    config = settings.current()
-    partitions = filters.all("partition")
-    scope = LookRequest(
-        gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
-        model_partition=partitions[0] if len(partitions) == 1 else None,
-    )
+    config, partitions = settings.current(), filters.all("partition")
+    folders = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
+    partition = partitions[0] if len(partitions) == 1 else None
+    scope = LookRequest(gate_folders=folders, model_partition=partition)
     with Corpus(config) as corpus:
         document = read_looks(corpus, scope)
-    document.needs_a_look = list(paged.items)
-    document.next = paged.next_document or UNSET
-    return document
+    following = paged.next_document or UNSET
+    return structs.replace(document, needs_a_look=list(paged.items), next=following)
 
 
 def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int]]:
@@ -112,9 +110,8 @@ def request_again(request: HttpRequest) -> HttpResponse:
     if not listed.keys() >= {*named}:
         raise NoSuchPick("a review is no longer in the list", hint="reload the page")
     looks = [listed[name] for name in named]
-    request_picks(
-        request, [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
-    )
+    picks = [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
+    request_picks(request, picks)
     return after_post(request, reverse("looks"))
 
 
@@ -158,14 +155,12 @@ def _wanted(found: LooksJson, filters: Filters) -> list[LookJson]:
 
 
 def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
-    whys = Counter(look.why for look in found)
-    lenses = Counter(look.lens for look in found)
-    partitions = Counter(look.model_partition for look in found)
-    known = {word: whys[word] for word in LookReason.values}
+    counts = count_by(found, why="why", lens="lens", partition="model_partition")
+    whys = {word: counts["why"].get(word, 0) for word in LookReason.values}
     return [
-        filters.facet("why", "Why", known, labels=label),
-        filters.facet("lens", "Lens", dict(sorted(lenses.items()))),
-        filters.facet("partition", "Model partition", dict(sorted(partitions.items()))),
+        filters.facet("why", "Why", whys, labels=label),
+        filters.facet("lens", "Lens", dict(sorted(counts["lens"].items()))),
+        filters.facet("partition", "Model partition", dict(sorted(counts["partition"].items()))),
     ]
 
 
@@ -185,12 +180,8 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     corpus = Corpus(settings.current())
     document = read_reviews(corpus, HistoryRequest(pair_id=pair_id))
-    return page(
-        request,
-        "review/review.html",
-        lambda: _context(filters, document.reviews[0], corpus),
-        document=document,
-    )
+    context = partial(_context, filters, document.reviews[0], corpus)
+    return page(request, "review/review.html", context, document=document)
 
 
 def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
@@ -213,17 +204,13 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, A
         "review": shown,
         "part": part.value,
         "judged": {ReviewPart.NOTE: shown.note, ReviewPart.GATE: shown.gate}.get(part),
-        "html": render_text(text, by_lines="as" in filters.values, look=look, quotes=marks),
+        "html": render_text(text, look, by_lines="as" in filters.values, quotes=marks),
         "choices": [word.value for word in ACCEPTING_DECISIONS],
         "beside": neighbours(filters, key) if "from" in filters.values else None,
         "can_override": can_override,
         # An override accepts exactly the texts that are on disk while the page is made.
-        "digests": {
-            "note": corpus.read_note(shown.note_path).sha256,
-            "gate": corpus.gate(shown.gate_path).sha256,
-        }
-        if can_override
-        else {},
+        "note_now": corpus.read_note(shown.note_path) if can_override else None,
+        "gate_now": corpus.gate(shown.gate_path) if can_override else None,
     }
 
 
@@ -233,22 +220,13 @@ def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise NoDecision("choose pass, warn or fail")
-    reason = required(request, "reason")
-    answer = set_decision(
-        pair_id,
-        Decision(word),
-        reason=reason,
-        actor=actor(request),
-        config=settings.current(),
-        now=timezone.now(),
-    )
+    reason, config = required(request, "reason"), settings.current()
+    said = {"reason": reason, "actor": actor(request)}
+    answer = set_decision(pair_id, Decision(word), **said, config=config, now=timezone.now())
     place = reverse("review", args=[pair_id])
     if not answer.accepted:
-        messages.warning(
-            request,
-            f"Your decision, {word}, is kept with the review. It does not move the acceptance:"
-            " a later text was accepted in the meantime.",
-        )
+        why = "It does not move the acceptance: a later text was accepted in the meantime."
+        messages.warning(request, f"Your decision, {word}, is kept with the review. {why}")
         return after_post(request, place)
     focus = "" if request.POST.get(NEXT) else "decision"
     if following := read_number(request.GET.get("following", "")):

@@ -1,19 +1,23 @@
-"""The state on disk of the queue's notes, by key; a large base is scanned once a minute."""
+"""What the store has no column for: the state of the queue's notes on disk, and the ranks of findings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Case, Count, QuerySet, Value, When
+from django.db.models.expressions import Combinable
 
+from review.calibration.labels import Cell, Labels, Standings
+from review.domain.statistics import NOISY
 from review.knowledge_base import Corpus, Gate, GateCatalog, NoteList
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
 from review.selection.names import within
 from review.settings import Config
-from review.vocabulary import DispositionState
+from review.vocabulary import DispositionState, Severity
 
 # So few notes are scanned in a time that nobody notices; 25,000 take half a second.
 SMALL_BASE = 2_000
@@ -61,9 +65,8 @@ class NoteStates:
 
 def read_note_states(rows: QuerySet[FindingState], digests_of: DigestReader) -> NoteStates:
     """Compare the notes of the rows with the texts that were reviewed."""
-    reviewed = list(
-        rows.order_by().values_list("note_id", "note_path", "read_snapshot_id").distinct()
-    )
+    columns = ("note_id", "note_path", "read_snapshot_id")
+    reviewed = list(rows.order_by().values_list(*columns).distinct())
     paths = {note_id: path for note_id, path, _text in reviewed}
     digests = digests_of(paths.values())
     snapshots = FileSnapshot.objects.filter(pk__in=NamedKeys({text for *_note, text in reviewed}))
@@ -93,12 +96,8 @@ def gate_keys(gates: Collection[Gate]) -> tuple[dict[int, str], list[int]]:
     digests = {gate.path: gate.sha256 for gate in gates}
     paths = {key: path for path, key in KbPath.objects.ids(digests).items()}
     rows = FileSnapshot.objects.filter(path_id__in=NamedKeys(paths))
-    texts = [
-        key
-        for key, path_id, sha256 in rows.values_list("pk", "path_id", "content_sha256")
-        if digests[paths[path_id]] == sha256
-    ]
-    return paths, texts
+    stored = rows.values_list("pk", "path_id", "content_sha256")
+    return paths, [key for key, path_id, sha256 in stored if digests[paths[path_id]] == sha256]
 
 
 def values_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:
@@ -108,3 +107,72 @@ def values_below(paths: tuple[str, ...], path: str, value: str) -> list[Any]:
     is_wanted = within(paths)
     found = FindingState.objects.order_by().values_list(path, value).distinct()
     return [kept for found_path, kept in found if is_wanted(found_path)] or [0]
+
+
+# A rank is one number: noisy gates last, then by severity, by gate and partition, by age.
+_SINKS, _BY_SEVERITY, _BY_CELL = 1_000_000, 100_000, 10
+_SEVERITIES = (Severity.FAIL, Severity.WARN, Severity.INFO)
+
+
+class QueueSort(StrEnum):
+    """By place; by severity, precision and age; or by the information that a label would add."""
+
+    PLACE = "place"
+    PRIORITY = "priority"
+    LABELS = "labels"
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The rank of a row, and why the rows of a gate and partition come last."""
+
+    rank: Combinable
+    sinks_because: dict[tuple[int, int], str]
+
+
+def make_ranking(
+    sort: QueueSort, gate_texts: Collection[int], steps_of_age: Collection[str], gates_folder: str
+) -> Ranking:
+    """Rank the rows of these texts of gates.
+
+    :param steps_of_age: of the column `age`, the youngest first.
+    """
+    if sort is QueueSort.PLACE:
+        return Ranking(Value(0), {})
+    rows = FindingState.objects.filter(gate_snapshot_id__in=NamedKeys(gate_texts))
+    open_rows = rows.filter(state=DispositionState.OPEN)
+    counted = open_rows.values_list("gate_id", "gate_snapshot_id", "model_partition_id")
+    counts = {Cell(*cell): n for *cell, n in counted.annotate(Count("pk")).order_by()}
+    found = Standings(Labels(), counts, gates_folder=gates_folder)
+    standings = {cell: found.of(cell) for cell in counts}
+    if sort is QueueSort.LABELS:
+        gains = {cell: n * standings[cell].belief.learned_by_one for cell, n in counts.items()}
+        disputed = Case(When(passed_in="", then=Value(1)), default=Value(0))
+        cells = sorted(gains, key=lambda cell: (-gains[cell], cell))
+        return Ranking(_position(cells) * Value(_BY_CELL) + disputed, {})
+    noisy = {cell for cell, standing in standings.items() if standing.people.word == NOISY}
+    cells = sorted(counts, key=lambda cell: (-standings[cell].belief.mean, cell))
+    sinks = Case(*(_when(cell, 1) for cell in noisy), default=Value(0))
+    steps = {word: position for position, word in enumerate(reversed([*steps_of_age]))}
+    rank = (
+        sinks * Value(_SINKS)
+        + _steps("severity", {word: n for n, word in enumerate(_SEVERITIES)}) * Value(_BY_SEVERITY)
+        + _position(cells) * Value(_BY_CELL)
+        + (_steps("age", steps) if steps else Value(0))
+    )
+    why = "noisy gate: {0.k} of {0.n} findings were right, at most {0.high:.0%}".format
+    return Ranking(rank, {(c.gate, c.partition): why(standings[c].people) for c in noisy})
+
+
+def _position(cells: list[Cell]) -> Case:
+    whens = [_when(cell, position) for position, cell in enumerate(cells)]
+    return Case(*whens, default=Value(len(cells)))
+
+
+def _when(cell: Cell, value: int) -> When:
+    return When(gate_id=cell.gate, model_partition_id=cell.partition, then=Value(value))
+
+
+def _steps(column: str, steps: dict[str, int]) -> Case:
+    whens = [When(**{column: word}, then=Value(position)) for word, position in steps.items()]
+    return Case(*whens, default=Value(len(steps)))
