@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from review.calibration.labels import (
     NONE,
     Cell,
@@ -86,7 +88,10 @@ class GroupRecordJson(TrackRecordJson, kw_only=True):
 
 
 class AgreementJson(Document, kw_only=True):
-    """Two partitions on the same texts; `stricter` flags more, where `mcnemar_p` is below 0.05."""
+    """Two partitions on the same texts; `stricter` flags more, where `mcnemar_p` is below 0.05.
+
+    `alpha` is that of all partitions on the gate's text, where more than two judged notes by it.
+    """
 
     of: str
     name: str | None
@@ -102,6 +107,7 @@ class AgreementJson(Document, kw_only=True):
     ac1: float | None
     mcnemar_p: float
     stricter: str | None
+    alpha: float | None = None
 
 
 class CalibrationJson(Document, kw_only=True):
@@ -250,7 +256,11 @@ class _Reading:
             ):
                 key = (of, name or "", sha256 or "", first, second)
                 tables[key] = tables.get(key, Agreement()) + table
-        return [_agreement(*key, table=tables[key]) for key in sorted(tables)]
+        alphas = {sha: found.alphas.get(text) for text, (sha, _is_now) in digests.items()}
+        return [
+            replace(_agreement(*key, table=tables[key]), alpha=_rounded(alphas.get(key[2])))
+            for key in sorted(tables)
+        ]
 
 
 def _agreement(
