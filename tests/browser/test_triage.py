@@ -134,7 +134,7 @@ class TestKeyboard:
         page.wait_for_url(f"**/findings/{marks[1]}/")
 
         assert wait_for_states(visit, 1) == {marks[0]: ["fixed"]}
-        assert "Left alone" not in page.locator("main").inner_text()
+        assert "Not changed" not in page.locator("main").inner_text()
 
     def test_slash_filters_and_escape_leaves_the_field(self, visit, marks):
         page = visit.open("/queue/")

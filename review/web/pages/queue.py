@@ -239,10 +239,10 @@ def _report(request: HttpRequest, done: triage.Triaged, state: DispositionState)
 def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> None:
     for last in not_moved[:_NAMED_AT_MOST]:
         said = f"{last.actor} says {last.state} since this page was shown."
-        messages.warning(request, f"Left alone: {_name(last.fingerprint)}. {said}")
+        messages.warning(request, f"Not changed: {_name(last.fingerprint)}. {said}")
     more = len(not_moved) - _NAMED_AT_MOST
     if more > 0:
-        messages.warning(request, f"Left alone too: {count_words(more, 'finding')}.")
+        messages.warning(request, f"Also not changed: {count_words(more, 'finding')}.")
 
 
 def _name(fingerprint: str) -> str:
