@@ -39,10 +39,9 @@ def of_texts(note: FileSnapshot, gate: FileSnapshot, **said: Any) -> Acceptance:
 
 
 def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptance]:
-    """Store the acceptances, and return those that are superseded. Call inside a transaction.
+    """Store the acceptances, in a transaction, and return those that are superseded.
 
-    One is superseded if the key's current acceptance pins another text that was read later. They
-    are taken in their order: for the second of one key, the first is the current one.
+    One is superseded if the key's current acceptance pins another text that was read later.
     """
     if not acceptances:
         return []

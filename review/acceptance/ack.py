@@ -12,20 +12,13 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
+from review import models
 from review.acceptance.accept import accept, of_texts
 from review.documents.base import Document
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
-from review.models import (
-    CurrentAcceptance,
-    DecisionEvent,
-    FileSnapshot,
-    ModelPartition,
-    ReviewPair,
-    ReviewStore,
-)
 from review.selection.documents import TargetInput, TargetJson
 from review.selection.names import command_to_review, named_gates, read_named_note
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
@@ -110,11 +103,7 @@ class AckOptions(MoveOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AckRequest(AckOptions):
-    """The pairs of one note to ack, and what the caller has looked at.
-
-    :param gates: gate ids or paths; a bundle is none.
-    :param expect_note_sha256: refuse unless these are the note's bytes; None takes any.
-    """
+    """The pairs of one note to ack, by gate ids or paths, if the note has the expected digest."""
 
     note: str
     gates: tuple[str, ...]
@@ -139,10 +128,7 @@ class PairState:
 
 
 def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> AcksJson:
-    """Ack pairs of one note: all of them, or none and the reasons.
-
-    :raises NoteEdited, GateChangedToo, NoEvidence, Superseded: see there; nothing was written.
-    """
+    """Ack pairs of one note: all of them, or none and the reasons."""
     gates = named_gates(corpus, request.gates)
     note = read_named_note(corpus, normalise_path(request.note))
     if request.expect_note_sha256 not in (None, note.sha256):
@@ -164,16 +150,10 @@ def apply_acks(
     options: AckOptions,
     now: datetime | None,
 ) -> list[ReviewError]:
-    """Ack the pairs that can be, and add the results to the answer; return the refusals.
-
-    Call inside a transaction.
-
-    :param acks: each with the review that its key must rest on; None takes any.
-    :param now: None only evaluates them.
-    """
+    """In a transaction, ack the pairs that can be, or evaluate them without `now`; the rest."""
     if now is not None:
         # First, so that an ingest that comes in between is either seen or waits.
-        ReviewStore.objects.take_turn()
+        models.ReviewStore.objects.take_turn()
     names = {(pair.note.path, pair.gate.path) for pair, _expected in acks}
     states = read_pair_states(names, model_partition=options.model_partition)
     stale: list[tuple[DraftPair, Decision, int | None]] = []
@@ -202,14 +182,11 @@ def apply_acks(
 def accept_now(
     pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: MoveOptions, *, now: datetime
 ) -> list[bool]:
-    """Accept today's texts of pairs with a decision, on a review or none; False: superseded.
-
-    Call inside a transaction.
-    """
+    """Accept today's texts of pairs, in a transaction, on a review or none; False: superseded."""
     sides = [side for pair, *_evidence in pairs for side in (pair.note, pair.gate)]
     texts = {(side.path, side.sha256): side.text for side in sides}
-    keys = FileSnapshot.objects.take(texts, now=now)
-    partition, _ = ModelPartition.objects.get_or_create(name=options.model_partition)
+    keys = models.FileSnapshot.objects.take(texts, now=now)
+    partition, _ = models.ModelPartition.objects.get_or_create(name=options.model_partition)
     said: dict[str, Any] = {"model_partition_id": partition.pk, "text_read_at": now}
     said |= {"kind": options.kind, "actor": options.actor, "reason": options.reason}
     rows = []
@@ -234,15 +211,13 @@ def code_of(error: ReviewError) -> str:
 
 
 def read_pair_states(keys: Collection[Key], *, model_partition: str) -> dict[Key, PairState]:
-    """Return the state of each (note path, gate path) for a partition; of an unknown one, an empty one.
+    """Return the state of a few hundred pairs for a partition; of an unknown one, an empty one.
 
     The review is the current acceptance's; a key that has none (an override's) has the latest
     completed pair that was decided pass, warn or fail by a model of its partition.
-
-    :param keys: a few hundred at most.
     """
     states = dict.fromkeys(keys, PairState())
-    accepted = CurrentAcceptance.objects.of_partition(model_partition).filter(**_among(keys))
+    accepted = models.CurrentAcceptance.objects.of_partition(model_partition).filter(**_among(keys))
     judged = "event__review_pair__gate_snapshot__content_sha256"
     columns = ("decision", "event__review_pair_id", judged)
     for row in accepted.values_list(*_PATHS, *_TEXTS, *columns):
@@ -264,9 +239,9 @@ def _among(keys: Collection[Key]) -> dict[str, set[str]]:
 def _latest_reviews(keys: Collection[Key], model_partition: str) -> dict[Key, Review]:
     if not keys:
         return {}
-    by_people = DecisionEvent.objects.filter(pair=OuterRef("pk")).order_by("-pk")
+    by_people = models.DecisionEvent.objects.filter(pair=OuterRef("pk")).order_by("-pk")
     rows = (
-        ReviewPair.objects.completed()
+        models.ReviewPair.objects.completed()
         .filter(job__model_partition__name=model_partition, **_among(keys))
         .exclude(not_accepted=NotAccepted.PARTITION_MISMATCH)
         .annotate(counts=Coalesce(Subquery(by_people.values("decision")[:1]), "decision"))

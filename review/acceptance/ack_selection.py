@@ -11,17 +11,7 @@ from typing import Any
 import msgspec
 from django.db import transaction
 
-from review.acceptance.ack import (
-    AckedJson,
-    AckOptions,
-    AcksJson,
-    GateEdited,
-    KeyJson,
-    NoteEdited,
-    RefusedKeyJson,
-    apply_acks,
-    refused_json,
-)
+from review.acceptance import ack
 from review.documents.base import Document, ProblemJson, problem_json
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import Conflict, ReviewError, UsageRefused
@@ -40,18 +30,14 @@ from review.vocabulary import REQUESTED, AcceptanceKind, DispositionState, Group
 
 
 class TrivialAcksJson(Document, kw_only=True):
-    """The answer of `ack_trivial_changes`; after `dry_run` nothing was acked.
-
-    `left` are trivial changes of pairs that a person accepted without a review; `left_out` counts the
-    notes that the scope does not hold, as a selection does.
-    """
+    """The answer of `ack_trivial_changes`; `left` are pairs that a person accepted unreviewed."""
 
     schema: str = "ack-trivial-changes/1"
     dry_run: bool
     model_partition: str
-    acked: list[AckedJson]
-    left: list[KeyJson]
-    refused: list[RefusedKeyJson]
+    acked: list[ack.AckedJson]
+    left: list[ack.KeyJson]
+    refused: list[ack.RefusedKeyJson]
     problems: list[ProblemJson]
     left_out: dict[str, int]
 
@@ -84,20 +70,17 @@ def ack_selection(
     reason: str = "",
     corpus: Corpus,
     now: datetime,
-) -> AcksJson:
-    """Ack the note-changed and gate-changed targets whose two files still have the listed hashes.
+) -> ack.AcksJson:
+    """Ack the changed targets whose two files still have the listed hashes; refuse the others.
 
-    The others are refused by name and do not hold these up. A changed gate is accepted: whoever
-    passes its hash has seen it.
-
-    :param targets: as `read_ack_targets` returns them.
+    A changed gate is accepted: whoever passes its hash has seen it.
     """
     changes = {
         (item.note_path, item.gate_path, item.note_sha256, item.gate_sha256): item
         for item in targets
         if item.is_change
     }
-    options = AckOptions(
+    options = ack.AckOptions(
         model_partition=partition, actor=actor, reason=reason, accept_gate_change=True
     )
     answer = _ack_as_listed(changes.values(), options, corpus=corpus, now=now)
@@ -118,8 +101,6 @@ def ack_trivial_changes(
 
     What a person accepted without a review is left: no text was judged to measure from. Refused
     are pairs with an open finding whose quote the change deletes.
-
-    :raises UsageRefused: no partition, or no gates are named.
     """
     partition = scope.model_partition
     if partition is None:
@@ -132,14 +113,14 @@ def ack_trivial_changes(
     gone = {(item.note_path, item.gate_path) for item in refused}
     kept = [target for target in measured if (target.note_path, target.gate_path) not in gone]
     kind = AcceptanceKind.AUTO_ACK
-    options = AckOptions(model_partition=partition, actor=actor, reason=reason, kind=kind)
+    options = ack.AckOptions(model_partition=partition, actor=actor, reason=reason, kind=kind)
     acks = _ack_as_listed(kept, options, corpus=corpus, now=None if dry_run else now)
     left = [target for target in trivial if target.accepted_review_pair_id is None]
     return TrivialAcksJson(
         dry_run=dry_run,
         model_partition=partition,
         acked=acks.acked,
-        left=[KeyJson(target.note_path, target.gate_path, target.gate_id) for target in left],
+        left=[ack.KeyJson(target.note_path, target.gate_path, target.gate_id) for target in left],
         refused=[*refused, *acks.refused],
         problems=[problem_json(item) for item in selection.problems],
         left_out={why: n for why, n in selection.left_out.items() if why != "other-reason"},
@@ -149,11 +130,7 @@ def ack_trivial_changes(
 def read_ack_targets(
     selection: bytes, *, source: str, config: Config
 ) -> tuple[str, list[AckTarget]]:
-    """The partition and the targets of a selection.
-
-    :param source: what a message calls the input.
-    :raises NotThisDocument, PartitionNotConcrete, BadTargets: the input is none.
-    """
+    """Return the partition and the targets of a selection, which messages call `source`."""
 
     def read(raw: msgspec.Raw) -> AckTarget:
         target = msgspec.json.decode(raw, type=AckTarget)
@@ -172,16 +149,13 @@ def read_ack_targets(
 
 def _ack_as_listed(
     targets: Iterable[AckTarget | TargetJson],
-    options: AckOptions,
+    options: ack.AckOptions,
     *,
     corpus: Corpus,
     now: datetime | None,
-) -> AcksJson:
-    """Ack the targets whose texts and review are those that are listed; refuse the others.
-
-    :param now: None only evaluates them.
-    """
-    answer = AcksJson(model_partition=options.model_partition)
+) -> ack.AcksJson:
+    """Ack the targets whose texts and review are as listed, or evaluate them without `now`."""
+    answer = ack.AcksJson(model_partition=options.model_partition)
     read_note = cache(corpus.read_note)
     for chunk in batched(targets, _CHUNK):
         acks: list[tuple[DraftPair, int | None]] = []
@@ -190,23 +164,22 @@ def _ack_as_listed(
             try:
                 pair = DraftPair(read_note(target.note_path), corpus.gate(target.gate_path))
                 if pair.note.sha256 != target.note_sha256:
-                    raise NoteEdited(f"{name}: the note was edited since it was selected")
+                    raise ack.NoteEdited(f"{name}: the note was edited since it was selected")
                 if pair.gate.sha256 != target.gate_sha256:
-                    raise GateEdited(f"{name}: the gate was edited since it was selected")
+                    raise ack.GateEdited(f"{name}: the gate was edited since it was selected")
             except ReviewError as error:
-                answer.refused.append(refused_json(target, error))
+                answer.refused.append(ack.refused_json(target, error))
             else:
                 acks.append((pair, target.accepted_review_pair_id))
         with transaction.atomic():
-            apply_acks(acks, answer, options=options, now=now)
+            ack.apply_acks(acks, answer, options=options, now=now)
     return answer
 
 
-def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[RefusedKeyJson]:
+def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[ack.RefusedKeyJson]:
     """Yield the refusals of targets with an open finding whose quote the change deletes.
 
-    A quote is deleted if it was in the reviewed text and is gone from its line; one that is in the
-    note as often as before has moved.
+    A quote that is in the note as often as before has moved.
     """
     reviews = ReviewPair.objects.select_related("note", "gate", "note_snapshot")
     for chunk in batched(targets, _CHUNK):
@@ -224,7 +197,7 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[R
             for finding in suspects:
                 before, quote = pair.note_snapshot.text, finding.quote
                 if len(lines_after(before, now, quote)) < len(quote_lines(before, quote)):
-                    yield refused_json(target, _quote_gone(target, finding))
+                    yield ack.refused_json(target, _quote_gone(target, finding))
                     break
 
 
@@ -247,11 +220,7 @@ class NothingPicked(UsageRefused):
 
 @dataclass(frozen=True)
 class Pick:
-    """A pair as the page showed it.
-
-    :param note_sha256: digest of the note's text that was shown; None where none was.
-    :param review_pair_id: the review that the change was measured against.
-    """
+    """A pair as the page showed it: digest of the note, and review it was measured against."""
 
     note_path: str
     gate_id: str
@@ -263,14 +232,8 @@ class Pick:
 
 def ack_picks(
     picks: Sequence[Pick], *, actor: str, reason: str, corpus: Corpus, now: datetime
-) -> list[AcksJson]:
-    """Ack exactly the texts that were shown; one answer per model partition.
-
-    A pair whose note or gate is another text by now is refused and holds no other up.
-
-    :raises NothingPicked: there is no pair.
-    :raises BadTargets, PartitionNotConcrete: a pair is none; nothing was written for its partition.
-    """
+) -> list[ack.AcksJson]:
+    """Ack exactly the texts that were shown, or refuse them; one answer per model partition."""
     answers = []
     for selection in _selections(picks, Staleness.NOTE_CHANGED.value, corpus.config):
         found = read_ack_targets(selection, source=_SOURCE, config=corpus.config)
@@ -281,11 +244,7 @@ def ack_picks(
 def request_reviews(
     picks: Sequence[Pick], *, grouping: Grouping, actor: str, config: Config, now: datetime
 ) -> list[CreatedJson]:
-    """Queue jobs for the pairs, fresh or not; one answer per model partition.
-
-    :raises NothingPicked: there is no pair.
-    :raises BadTargets, PartitionNotConcrete: a pair is none; no job was made for its partition.
-    """
+    """Queue jobs for the pairs, fresh or not; one answer per model partition."""
     catalog, answers = Corpus(config).gates, []
     for selection in _selections(picks, REQUESTED, config):
         found = read_selection(selection, source=_SOURCE, config=config, catalog=catalog)

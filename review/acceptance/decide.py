@@ -9,16 +9,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from review.acceptance import ack
 from review.acceptance.accept import accept, key_of, of_review
-from review.acceptance.ack import (
-    GateEdited,
-    KeyJson,
-    MoveOptions,
-    NoteEdited,
-    Superseded,
-    accept_now,
-    key_json,
-)
 from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected
@@ -35,7 +27,7 @@ class OverriddenJson(Document, kw_only=True):
 
     schema: str = "override-acceptance/1"
     model_partition: str
-    overridden: list[KeyJson]
+    overridden: list[ack.KeyJson]
     reason: str
     actor: str
 
@@ -76,13 +68,8 @@ class PairOfAnotherModel(Conflict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverrideRequest(MoveOptions):
-    """The pairs of one note that a person accepts as they are, and why.
-
-    :param gates: gate ids or paths; a bundle is none.
-    :param expect_note_sha256: refuse unless these are the note's bytes; None takes any.
-    :param expect_gate_sha256: the same for every one of the gates.
-    """
+class OverrideRequest(ack.MoveOptions):
+    """The pairs of one note that a person accepts as they are, of expected digests, and why."""
 
     note: str
     gates: tuple[str, ...]
@@ -94,36 +81,32 @@ class OverrideRequest(MoveOptions):
 def override_acceptance(
     request: OverrideRequest, *, corpus: Corpus, now: datetime
 ) -> OverriddenJson:
-    """Accept today's texts of the pairs as passed, without a review: all of them, or none.
-
-    :raises NoteEdited, GateEdited: a text is not the one that was expected; nothing was written.
-    :raises Superseded: a later text was accepted in the meantime; nothing was written.
-    """
+    """Accept today's texts of the pairs as passed, without a review: all of them, or none."""
     note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     for pair in pairs:
         name = f"{pair.note.path} {pair.gate.gate_id}"
         if request.expect_note_sha256 not in (None, pair.note.sha256):
-            raise NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
+            raise ack.NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
         if request.expect_gate_sha256 not in (None, pair.gate.sha256):
-            raise GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
+            raise ack.GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
-        if not all(accept_now([(pair, Decision.PASS, None) for pair in pairs], request, now=now)):
+        if not all(
+            ack.accept_now([(pair, Decision.PASS, None) for pair in pairs], request, now=now)
+        ):
             why = "a later text was accepted in the meantime; nothing was written"
-            raise Superseded(f"{note.path}: {why}")
-    return from_row(OverriddenJson, request, overridden=list(map(key_json, pairs)))
+            raise ack.Superseded(f"{note.path}: {why}")
+    return from_row(OverriddenJson, request, overridden=list(map(ack.key_json, pairs)))
 
 
 def set_decision(
     pair_id: int, decision: Decision, *, reason: str, actor: str, config: Config, now: datetime
 ) -> DecisionSetJson:
-    """Decide a completed pair as pass, warn or fail; the decision is kept, and accepted unless it is superseded.
+    """Decide a completed pair as pass, warn or fail, which is kept even if superseded.
 
     What the pair's texts were acked to or carried over to keeps its texts and takes the decision.
-
-    :raises UnknownPair, PairNotCompleted, PairOfTrial, PairOfAnotherModel: there is no review to decide.
     """
     pair = _require_pair(pair_id, config=config)
     with transaction.atomic():

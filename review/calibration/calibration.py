@@ -33,10 +33,7 @@ CALIBRATION_SCHEMA = "review-calibration/1"
 
 
 class ShareJson(Document, kw_only=True):
-    """`k` of `n` with its 95 % interval; `share` is null where `n` is 0.
-
-    `bound` is the most (or least) that it can be where `k` is 0 (or `n`), one-sided; else null.
-    """
+    """`k` of `n`, a 95 % interval, and a one-sided `bound` where `k` is 0 or `n`."""
 
     k: int
     n: int
@@ -55,11 +52,9 @@ class EstimateJson(Document, kw_only=True):
 
 
 class TrackRecordJson(Document, kw_only=True):
-    """The findings of a group of reviews; `people` and `agents`: the fixed ones of those settled.
+    """The findings of a group of reviews; `people` and `agents`: the fixed of those settled.
 
-    `missed`: the passes that people read with `set_decision` and decided as warn or fail.
-    `word` is that for the precision by people. `decisions` and `flips` are null where they were not
-    asked for.
+    `missed` are passes that people decided as warn or fail; `word` is for the precision by people.
     """
 
     findings: int
@@ -73,10 +68,7 @@ class TrackRecordJson(Document, kw_only=True):
 
 
 class GateRecordJson(TrackRecordJson, kw_only=True):
-    """The record of one text of a gate in one model partition.
-
-    `hits` and `false_alarms` are those of its cases, null where they were not tried.
-    """
+    """The record of one text of a gate in one model partition, and of its cases if tried."""
 
     gate_id: str
     lens: str
@@ -96,10 +88,9 @@ class GroupRecordJson(TrackRecordJson, kw_only=True):
 
 
 class AgreementJson(Document, kw_only=True):
-    """Two partitions on the same texts, `of` a `gate` text, a `lens`, or all gates (`partition`).
+    """Two partitions on the same texts; `stricter` flags more, where `mcnemar_p` is below 0.05.
 
-    `stricter` names the partition that flags more, where `mcnemar_p` is below 0.05. `alpha` is that
-    of all partitions on the gate's text, where more than two judged notes by it.
+    `alpha` is that of all partitions on the gate's text, where more than two judged notes by it.
     """
 
     of: str
@@ -147,10 +138,8 @@ def read_calibration(
 ) -> CalibrationJson:
     """Read the track record of gates, by gate text and partition, by lens and by partition.
 
-    :param gates: gate ids, paths and bundles; none is all, as of `partitions`.
     :param with_agreement: read every review, for decisions, flips and agreement.
     :param passes: name so many passes for a person to read.
-    :raises UnknownGate, AmbiguousGate: a name does not resolve.
     """
     found = corpus.gates.resolve(gates) if gates else corpus.gates.gates
     keys = set(KbPath.objects.ids(gate.path for gate in found).values()) if gates else None

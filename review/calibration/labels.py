@@ -91,10 +91,7 @@ class Labels:
         return found
 
     def _read_others(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Read findings that no review lists: of moved notes, and of reviews as a whole.
-
-        :return: the fingerprint of a moved finding to the one under which it was reported.
-        """
+        """Read findings of moved notes and whole reviews; return their reported fingerprints."""
         same: dict[str, str] = {}
         rows = FindingState.objects.filter(
             # Of a pass a person said that it warns or fails, not the gate.
@@ -110,10 +107,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Standing:
-    """The precision of a cell by people's labels.
-
-    :param weight: labels that the borrowed part of `belief` is worth.
-    """
+    """The precision of a cell by people's labels; `weight` is of the borrowed part, in labels."""
 
     people: Proportion
     belief: Beta
@@ -175,8 +169,7 @@ class Decisions:
 def read_decisions(gates: Collection[int] | None = None) -> Decisions:
     """Read the reviews of some gates, by key, or of all.
 
-    A partition that judged the same two texts several times flags them if at least half of its
-    reviews do; it flipped if not all do or none.
+    Of several reviews of the same texts half decide a flag; it flipped if not all do or none.
     """
     rows = ReviewPair.objects.completed().filter(decision__in=ACCEPTING_DECISIONS)
     if gates is not None:

@@ -65,11 +65,6 @@ def ingest_job(
 
     Complete pairs are kept when others are missing: the job is then `failed`, and a later ingest
     may bring the missing ones. Nothing moves when the output holds no block of this job.
-
-    :raises JobAlreadyCompleted, JobReplaced, NothingMissing: the job takes no output any more.
-    :raises JobMoved: another process moved the job while this one read the output.
-    :raises NoOutput, NoBlocks: the output is absent, blank, or not this job's.
-    :raises PartitionMismatch, ProvenanceDisagrees: the flags contradict the job or its claim.
     """
     (read,) = read_jobs({job_id: request}, config=config)
     if isinstance(read, RefusedJob):
@@ -143,10 +138,7 @@ def _may_concern_one_job(error: ReviewError | DatabaseError) -> bool:
 def _ingest_chunk(
     intakes: Sequence[Intake], *, config: Config, now: datetime
 ) -> list[IngestedJobJson]:
-    """Ingest jobs that are read already, in one transaction, as if one after the other.
-
-    :raises JobMoved: another process moved one of them meanwhile; none of them is stored.
-    """
+    """Ingest jobs that are read already, in one transaction; JobMoved: none of them is stored."""
     said = [item for intake in intakes for item in intake.said.items()]
     known = KnownFindings([pair for pair, review in said if review.findings])
     for intake in intakes:
@@ -235,10 +227,7 @@ def _finish(intake: Intake, *, config: Config, store_id: str) -> IngestedJobJson
 
 
 def store_intakes(intakes: Sequence[Intake], *, now: datetime) -> None:
-    """Move the jobs and store their reviews, as if one job after the other.
-
-    :raises JobMoved: another process moved one of them meanwhile: roll the transaction back.
-    """
+    """Move the jobs and store their reviews, as if one after the other; JobMoved: roll back."""
     _move_jobs(intakes, now=now)
     findings = [finding for intake in intakes for finding in intake.findings]
     Finding.objects.bulk_create(findings, batch_size=100)
@@ -320,10 +309,7 @@ class BadBlock(InputRejected):
 def submit_reviews(
     job_id: int, blocks: Sequence[ReviewBlockJson], *, actor: str, config: Config, now: datetime
 ) -> IngestedJobJson:
-    """Store the reviews of a job, or of some of its pairs; raises as `ingest_job` does.
-
-    :raises BadBlock: an ordinal is none of the job's pairs, or occurs twice; nothing is stored.
-    """
+    """Store the reviews of a job, or of some of its pairs; BadBlock: nothing is stored."""
     job = require_job(job_id)
     names = names_of(job, config)
     typed: dict[int, TypedReview] = {}

@@ -56,11 +56,9 @@ class IngestRequest:
     """A request to ingest the outputs of one or more jobs.
 
     :param outputs: a job's output as bytes, if it is not in the job's own file.
-    :param provenance: who ran the job, for jobs that nobody claimed.
     :param telemetry: evidence from the parent's harness, kept as it is.
     :param failure: why the job fails, whatever its output holds: what is complete is kept.
     :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
-    :param lease: of the claim whose result this is; None where anybody may bring it.
     """
 
     actor: str
@@ -87,12 +85,8 @@ _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is mis
 class Intake:
     """A job that takes an output, from its reading to the files that are written of it.
 
-    :param request: for this job.
-    :param names: note path and gate id of each pair, by ordinal.
-    :param said: the reviews that complete their pairs.
+    :param said: the reviews that complete their pairs; `findings` are theirs.
     :param why_missing: by ordinal, why a pair has no review after it.
-    :param texts: the review texts that are stored, by pair key.
-    :param findings: of the reviews in `said`.
     :param keeps_raw: whether the output has something that the rows will not have.
     :param contradicted: whether telemetry names a model of another partition.
     """

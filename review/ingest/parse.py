@@ -117,12 +117,7 @@ def identify_findings(
     note_text: str,
     earlier: Sequence[KnownFinding],
 ) -> list[Finding]:
-    """Place the findings of a review in the note, and give each the fingerprint it is known by.
-
-    The rows are of no pair yet.
-
-    :param earlier: findings of the same note and gate, the newest first.
-    """
+    """Place the findings of a review in the note, under fingerprints of `earlier` ones or new."""
     said = _without_repetitions(raw, note_text)
     lines = locate_findings(note_text, said)
     reported, found = [], []
@@ -165,10 +160,7 @@ _Key = tuple[int, int]  # of a note and a gate
 
 
 class KnownFindings:
-    """Earlier findings and note texts for jobs that are read one after the other.
-
-    What is added of a job is earlier for those after it, as if it were stored already.
-    """
+    """Earlier findings and note texts for jobs that are read one after the other."""
 
     def __init__(self, pairs: Collection[ReviewPair]) -> None:
         """Take the pairs that report findings; fetches for all of them together."""
@@ -261,10 +253,7 @@ REASON = "the stored review was read again"
 def reread_reviews(
     *, actor: str, dry_run: bool, config: Config, now: datetime
 ) -> RereadReviewsJson:
-    """Decide the unanswered reviews whose text states a decision; each is one event.
-
-    One that another model than the partition's wrote stays as it is.
-    """
+    """Decide the unanswered reviews of the partition's own models whose text states a decision."""
     found = undecided_pairs(LookRequest()).filter(not_accepted=NotAccepted.DECISION_UNKNOWN)
     related = ("note", "gate", "job__model_partition", "review_text")
     pair_ids = list(found.order_by("pk").values_list("pk", flat=True))

@@ -162,10 +162,7 @@ def show_ingested(
     *,
     gates_folder: str,
 ) -> IngestedJobJson:
-    """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
-
-    :param findings: of all the pairs; None where they are in the store only.
-    """
+    """The job with its pairs, as loaded after the ingest; `findings` are read unless given."""
     if findings is None:
         findings = Finding.objects.filter(pair__in=pairs).order_by("pair_id", "ordinal")
     found: defaultdict[int, list[FindingJson]] = defaultdict(list)
@@ -193,7 +190,6 @@ JobFile = Literal["prompt", "output", "manifest"]
 
 
 def read_job(job_id: int, *, config: Config, processes: Processes, now: datetime) -> JobDetailsJson:
-    """Return the job, its moves, its files, and what may be done about it."""
     job = require_job(job_id)
     (shown,) = show_jobs([job_id], gates_folder=config.gates_folder)
     state = output_states([job], config=config)[job.pk].state

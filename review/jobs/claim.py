@@ -42,12 +42,9 @@ class JobNotClaimable(Conflict):
 class ClaimRequest:
     """A request to claim jobs for an actor.
 
-    :param job_id: this one; None claims the oldest queued ones.
-    :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
+    :param job_id: this one; None claims the oldest queued ones, that `provenance` fits.
     :param effort_unknown: the harness names its model but not the effort.
-    :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
-    :param parent: the process that stays until the jobs are closed; when it is gone, they are
-        abandoned.
+    :param parent: the process that stays until the jobs are closed; without it, they are abandoned.
     :param lease: of the one job; None where nobody will extend it.
     """
 
@@ -63,11 +60,7 @@ class ClaimRequest:
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
-    """Claim the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
-
-    :raises JobNotClaimable: the job is not queued; says who has it, and since when.
-    :raises PartitionMismatch: the named model makes another partition than the job's.
-    """
+    """Claim the job that is named, or up to `limit` of the oldest; nothing moves on a refusal."""
     check_flags(request.provenance, effort_unknown=request.effort_unknown, config=config)
     validated: Validated
     if request.job_id is not None:
@@ -88,10 +81,7 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
 
 
 def claim_job(job: ReviewJob, request: ClaimRequest, *, config: Config, now: datetime) -> Validated:
-    """Claim a job, loaded with its names; return how far its model was compared.
-
-    :raises JobNotClaimable, PartitionMismatch: as `claim` does.
-    """
+    """Claim a job, loaded with its names; return how far its model was compared."""
     if job.status == JobStatus.QUEUED:
         validated = _validate(job.model_partition.name, request, config)
         if _claim([job.pk], request, now=now):
@@ -107,10 +97,7 @@ def _validate(partition: str, request: ClaimRequest, config: Config) -> Validate
 def _fitting_partitions(
     queued: QuerySet[ReviewJob], request: ClaimRequest, config: Config
 ) -> dict[str, Validated]:
-    """Return the partitions of queued jobs that the named model may do, and how far it was compared.
-
-    :raises PartitionMismatch: there are jobs, and all are for other models.
-    """
+    """Return the partitions of queued jobs that the named model may do, and how far compared."""
     fitting: dict[str, Validated] = {}
     mismatch: PartitionMismatch | None = None
     names = queued.order_by("model_partition__name").values_list("model_partition__name", flat=True)
@@ -180,10 +167,7 @@ class TakeRequest:
 def take_jobs(request: TakeRequest, *, corpus: Corpus, now: datetime) -> TakenJson:
     """Claim jobs and give their prompts; make jobs first where too few of the scope are queued.
 
-    Jobs are made for no more notes (or gates) than are taken: their texts are those of this moment.
-
-    :raises NothingToTake: there is no job to give; says why.
-    :raises PartitionMismatch: the named model makes another partition.
+    Jobs are made for no more notes (or gates) than are taken: their texts are those of now.
     """
     claim, selection = request.claim, request.selection
     queued = ReviewJob.objects.filter(status=JobStatus.QUEUED, purpose=claim.purpose)

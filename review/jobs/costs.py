@@ -22,11 +22,9 @@ from review.vocabulary import OPEN_JOB_STATUSES
 
 
 class CostJson(Document, kw_only=True):
-    """The jobs of one name that were run, and what is known of their cost.
+    """The jobs of one name that were run; numbers are null where no job says them, else sums.
 
-    A number is null when no job says it, and is the sum of those that do: `jobs_without_cost` did
-    not say what they cost. Of a job with several gates each has the share of its pairs.
-    `cached_share` is the part of the input that came from a cache, if the runner reports both.
+    Of a job with several gates each has the share of its pairs.
     """
 
     name: str
@@ -42,10 +40,9 @@ class CostJson(Document, kw_only=True):
 
 
 class PricedEstimateJson(Document, kw_only=True):
-    """The estimated cost of planned jobs with a model API, at its declared prices.
+    """The estimated cost of planned jobs at the declared prices of a model API; null: one lacks.
 
-    `cached_tokens` are read from the provider's cache where it works throughout. Output tokens are by
-    past jobs of the partition, or assumed. A null cost needs a price that is not declared.
+    Output tokens are by past jobs of the partition, or assumed.
     """
 
     runner: str
@@ -89,10 +86,7 @@ _DIGITS = {
 def estimate_cost(
     model_partition: str, runner: str, *, prompt_tokens: int
 ) -> tuple[float | None, int]:
-    """Estimate by what the latest jobs of this runner and partition cost for a token of the prompt.
-
-    With the number of these jobs; None when none reported a cost.
-    """
+    """Estimate by the latest jobs' cost for a token of the prompt, and how many; None: no cost."""
     if model_partition == RULES_PARTITION:
         return 0.0, 0
     past = _past_costs(model_partition, runner)

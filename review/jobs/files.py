@@ -41,10 +41,7 @@ _LATEST = 100
 
 @dataclass(frozen=True)
 class JobFiles:
-    """The files of a job whose rows are loaded with partition, paths and snapshots.
-
-    :param texts: the review texts as they are stored, by pair key.
-    """
+    """The files of a job whose rows are loaded with partition, paths, snapshots and texts."""
 
     job: ReviewJob
     pairs: Sequence[ReviewPair]
@@ -62,10 +59,7 @@ class JobFiles:
     def write(self) -> list[str]:
         """Write the files, and return what could not be written.
 
-        The rows are the truth: a folder in the way or a full disk costs a file, never a review.
-        Another process that moves the job meanwhile may write its files before these are written,
-        so the row is read again afterwards and newer files are written: the last to write has
-        written the last state.
+        The row is read again afterwards: if another process moved the job, newer files are written.
         """
         store = ArtifactStore(self.config)
         failures = []
@@ -107,10 +101,9 @@ def rewrite_job_files(job_id: int, *, config: Config) -> list[str]:
 
 
 def finish_job_files(*, config: Config) -> list[int]:
-    """Write the files again of the latest closed jobs whose worker was killed before it could.
+    """Write the files of the latest closed jobs again whose worker was killed; return those jobs.
 
-    The manifest is written last, so one that says what the row says stands for all of them; one
-    that is absent was removed on purpose. Returns the jobs that were repaired.
+    The manifest is written last; one that is absent was removed on purpose.
     """
     closed = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).order_by("-pk")
     columns = closed.values_list("pk", "status", "prompt_path")[:_LATEST]
@@ -170,8 +163,7 @@ def _names(pair: ReviewPair, config: Config) -> dict[str, Any]:
 def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> bytes | None:
     """Return the prompt that the job was made with; None where it cannot be made again.
 
-    The texts, the token and the order are the store's. The table of links is not: where a note
-    that was linked to has come, gone or changed its size in kilobytes, the prompt would be another.
+    Texts are the store's, but the table of links may have changed with the notes linked to.
     """
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
     gate_of = cache(partial(_gate, config.gates_folder))
@@ -237,10 +229,7 @@ def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
 
 
 def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:
-    """Return the known outcomes of the runs; only for a job whose parent is gone.
-
-    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
-    """
+    """Return the known outcomes of the runs; only for a job whose parent is gone."""
     found = [collect_run(folder, config=config) for folder in run_folders(job, config=config)]
     return [outcome for outcome in found if outcome is not None]
 
@@ -274,10 +263,7 @@ class OutputState:
 def output_states(
     jobs: Iterable[ReviewJob], *, config: Config, processes: Processes | None = None
 ) -> dict[int, OutputState]:
-    """Return how much of each job's output is there, by job id; one statement for all of them.
-
-    :param processes: with them, what a run whose parent is gone left in files of its own counts.
-    """
+    """Return how much of each job's output is there; with `processes`, files of dead runs count."""
     store = ArtifactStore(config)
     states: dict[int, OutputState] = {}
     texts: dict[int, tuple[str, bytes]] = {}
@@ -306,10 +292,7 @@ def output_states(
 
 
 def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
-    """Return open jobs whose output holds a whole review for every pair, oldest first.
-
-    :param actor: only jobs claimed by this actor; None: all open jobs, never claimed ones too.
-    """
+    """Return open jobs, of `actor` or all, whose output is whole, oldest first."""
     jobs = ReviewJob.objects.open().order_by("pk")
     if actor is not None:
         jobs = jobs.filter(claimed_by=actor)

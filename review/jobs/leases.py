@@ -47,8 +47,7 @@ def abandonment(
 def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
     """Return whether the process that took the job still runs; None: this host cannot know.
 
-    On its own host a process that is gone is known at once; else its lease says so, and that of a
-    process that stands still.
+    Its own host knows at once; elsewhere, or where the process stands still, the lease says so.
     """
     is_here = job.parent_host == processes.host
     if job.parent_pid is not None and is_here:
@@ -92,10 +91,7 @@ def may_take_over(job: ReviewJob, *, processes: Processes) -> bool:
 def take_over(
     job: ReviewJob, *, actor: str, parent: Parent, lease: Lease, now: datetime
 ) -> int | None:
-    """Take over a job that `may_take_over` allows; how often it has been by now.
-
-    None where its worker has shown a sign of life since, or another was quicker.
-    """
+    """Take over a job that `may_take_over` allows; how often by now, or None: it is alive."""
     with transaction.atomic():
         jobs = ReviewJob.objects.all()
         if job.parent_host != parent.host:
@@ -108,10 +104,7 @@ def take_over(
 
 
 def forgotten_jobs(partition: str, *, queued_for: timedelta | None) -> list[int]:
-    """Return the partition's jobs whose lease has expired, oldest first.
-
-    :param queued_for: also those that have been queued for so long; None: none of them.
-    """
+    """Return the partition's jobs whose lease has expired, or that are queued for so long."""
     jobs = ReviewJob.objects.reviews().of_partition(partition)
     found = list(jobs.lapsed().values_list("pk", flat=True))
     if queued_for is not None:
@@ -125,10 +118,7 @@ def is_running(job_id: int) -> bool:
 
 
 def require_lease(job: ReviewJob, lease: Lease | None) -> None:
-    """Refuse a result for a job that its claim neither holds any more nor has completed.
-
-    :raises LeaseLost: says who has the job, or that it is closed.
-    """
+    """Refuse a result whose claim holds the job no more; True: the claim completed it."""
     is_fine = job.status in (JobStatus.RUNNING, JobStatus.COMPLETED)
     if lease is None or (job.claim_token == lease.token and is_fine):
         return

@@ -44,14 +44,10 @@ def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config)
 def validate_provenance(
     partition: str, provenance: Provenance, *, effort_unknown: bool, config: Config
 ) -> Validated:
-    """Return how far the named model and effort are known to make `partition`.
+    """Return how far the named model and effort are known to make `partition`, or refuse them.
 
-    `none`: no model was named. `model`: the effort is not known, and only the model's part was
-    compared. `full`: both were; an effort beside a partition without one counts where the
-    partition was declared with `any_effort`.
-
-    :raises PartitionMismatch: they make another partition.
-    :raises ModelNameRefused: no partition can be made of them.
+    `none`: no model was named. `model`: the effort is not known. `full`: both were compared; an
+    effort beside a partition without one counts where it was declared with `any_effort`.
     """
     model, effort = provenance.runner_model, provenance.runner_effort
     if model is None:
@@ -72,10 +68,7 @@ def validate_provenance(
 
 
 def canonical_partition(name: str, *, config: Config) -> str:
-    """Return the partition that `name` denotes; a partition's own name denotes itself.
-
-    :raises ModelNameRefused: none can be made of it.
-    """
+    """Return the partition that `name` denotes; a partition's own name denotes itself."""
     if name in config.partitions:
         return name
     return build_model_partition(name, aliases=config.aliases)
@@ -84,10 +77,7 @@ def canonical_partition(name: str, *, config: Config) -> str:
 def unknown_partitions(
     names: Iterable[str | None], *, config: Config, known: Collection[str] | None = None
 ) -> Iterator[str]:
-    """Name the partitions that nothing was ever reviewed in, each with near ones.
-
-    :param known: the partitions with reviews; by default those of the store.
-    """
+    """Name the partitions that are none of `known`, or of those with reviews, and near ones."""
     wanted = {name for name in names if name} - config.partitions.keys()
     if wanted and known is None:
         known = ModelPartition.objects.values_list("name", flat=True)
@@ -98,11 +88,7 @@ def unknown_partitions(
 
 
 def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:
-    """Return True if `models` (of telemetry, or of the output itself) say that another model ran.
-
-    Several models can have a part in one run (a small one for titles, say); one that makes the
-    partition is enough. A name of which no partition can be made is another model.
-    """
+    """Return True if none of `models` (of telemetry, or of the output) makes the partition."""
     named = tuple(models)
     return bool(named) and not any(_agrees(partition, model, config) for model in named)
 
@@ -110,11 +96,7 @@ def partition_contradicts(partition: str, models: Iterable[str], *, config: Conf
 def telemetry_contradicts(
     partition: str, telemetry: Mapping[str, Any] | None, *, config: Config
 ) -> bool:
-    """Return True if telemetry says that another partition's model wrote at least half the output.
-
-    Who wrote it is who spent the output tokens; where they are not told by model, one named model
-    of the partition is enough.
-    """
+    """Return True if another partition's model wrote at least half the output tokens, if told."""
     tokens = output_tokens_by_model(telemetry)
     if not any(tokens.values()):
         return partition_contradicts(partition, telemetry_models(telemetry), config=config)
@@ -123,11 +105,7 @@ def telemetry_contradicts(
 
 
 def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The models that a harness says it used, in the order it says so.
-
-    Read are the shapes that harnesses write: `model`, `models`, `modelUsage`, `stats.models`; a name
-    alone, an object with its `id`, `name` or `model`, accounts by name, and lists of these.
-    """
+    """The models in `model`, `models`, `modelUsage` and `stats.models`, as harnesses write them."""
     if telemetry is None:
         return ()
     stats = telemetry.get("stats")
@@ -144,12 +122,7 @@ def names_no_model(telemetry: Mapping[str, Any]) -> bool:
 
 
 def _names(place: object, *, by_name: bool = False, depth: int = 0) -> list[str]:
-    """The models in a name, in a model's description, or in a list of these.
-
-    What describes a model without its name (its provider, its temperature) names none.
-
-    :param by_name: it may be accounts by name, which hold no text.
-    """
+    """The models in a name, in a model's description, or in lists and accounts `by_name`."""
     if isinstance(place, str):
         return [place] if place.strip() else []
     if not isinstance(place, Mapping | list) or depth == _DEEPEST:

@@ -56,10 +56,7 @@ class ExampleJson(Document, kw_only=True):
 
 
 class GatePageJson(Document, kw_only=True):
-    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used.
-
-    `records` are those of `review_calibration`, with `agreement` where it was asked for.
-    """
+    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used."""
 
     schema: str = "gate/1"
     gate_id: str
@@ -87,11 +84,7 @@ _GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 def read_gate_page(
     corpus: Corpus, states: PairStates, gate_id: str, *, open_findings: int
 ) -> tuple[Gate | None, GatePageJson]:
-    """Read a gate that exists, or of which the store has texts; None when its file cannot be used.
-
-    :param open_findings: of the gate, as the queue counts them.
-    :raises UnknownGate: neither; the hint names near ones.
-    """
+    """Read a gate that exists, or of which the store has texts; None: its file cannot be used."""
     path = gate_path_of(gate_id, gates_folder=corpus.config.gates_folder)
     gate = None
     with suppress(UnreadableFile):

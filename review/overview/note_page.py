@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from review import models
 from review.documents.base import Document, ProblemJson, from_row, problem_json, timestamp
 from review.domain.applicability import applies
 from review.domain.paths import gate_label, lens_of, normalise_path
@@ -14,14 +15,6 @@ from review.domain.problems import Problem
 from review.domain.staleness import Digests, regions_of, staleness_reasons
 from review.findings.states import QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
-from review.models import (
-    Acceptance,
-    CurrentAcceptance,
-    FileSnapshot,
-    KbPath,
-    ModelPartition,
-    ReviewPair,
-)
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
 from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
@@ -133,10 +126,7 @@ class NoteFindingJson(Document, kw_only=True):
 
 
 class NoteJson(Document, kw_only=True):
-    """The answer of a note's page; `sha256` is null when the file is gone or cannot be read.
-
-    `unjudged_gates` apply to the note, and no model partition has judged any note by them yet.
-    """
+    """The answer of a note's page; `sha256` is null when it is gone or cannot be read."""
 
     schema: str = "note/1"
     note_path: str
@@ -160,16 +150,12 @@ Key = tuple[str, str]  # gate path and model partition
 
 @dataclass(frozen=True)
 class NotePage:
-    """A note as it is on disk, with its document.
-
-    :param facts: None when it is gone or cannot be reviewed.
-    :param kept: the last text of the note that the store kept, where the file is gone.
-    """
+    """A note as it is on disk, or as last `kept`, with its document."""
 
     path: str
     facts: NoteFacts | None
     text: str | None
-    kept: FileSnapshot | None
+    kept: models.FileSnapshot | None
     document: NoteJson
 
 
@@ -178,12 +164,10 @@ def read_note_page(
 ) -> NotePage:
     """The page of a note that is there, or that the store has reviews of.
 
-    :param partitions: the ones to show; none shows those that the note has something in.
     :param before: acceptances of the history below this key; None starts with the newest.
-    :raises NoSuchNote: neither; the hint names near ones.
     """
     path = normalise_path(path)
-    note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
+    note_id = models.KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
     facts, text, problems = _now(corpus, path)
     _require_note(corpus, path, note_id, text)
     accepted = _accepted(note_id)
@@ -207,7 +191,7 @@ def read_note_page(
         history=_history(note_id, before, corpus.config),
         problems=[problem_json(problem) for problem in problems],
     )
-    texts = FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
+    texts = models.FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
     return NotePage(path, facts, text, texts.first() if text is None else None, document)
 
 
@@ -224,7 +208,7 @@ def _require_note(corpus: Corpus, path: str, note_id: int | None, text: str | No
     """Refuse a path that is no note now and that the store does not know as one."""
     # A gate is known by its path, too.
     is_gate = path.startswith(f"{corpus.config.gates_folder}/")
-    if note_id and not (is_gate and not Acceptance.objects.filter(note=note_id).exists()):
+    if note_id and not (is_gate and not models.Acceptance.objects.filter(note=note_id).exists()):
         return
     if not corpus.config.is_among_notes(path):
         message = f"{path!r} is no note: notes are below {', '.join(corpus.config.note_roots)}"
@@ -233,10 +217,10 @@ def _require_note(corpus: Corpus, path: str, note_id: int | None, text: str | No
         corpus.notes([path])  # refuses it, with the names that look like it
 
 
-def _accepted(note_id: int | None) -> list[CurrentAcceptance]:
+def _accepted(note_id: int | None) -> list[models.CurrentAcceptance]:
     """Current acceptances of a note with all that a page shows of them, the latest first."""
-    partitions = ModelPartition.objects.all()
-    rows = CurrentAcceptance.objects.filter(model_partition__in=partitions, note_id=note_id)
+    partitions = models.ModelPartition.objects.all()
+    rows = models.CurrentAcceptance.objects.filter(model_partition__in=partitions, note_id=note_id)
     evidence = "event__review_pair"
     snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
     related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
@@ -253,7 +237,7 @@ class _PairReader:
         note_path: str,
         sha256: str | None,
         applicable: Collection[Gate],
-        accepted: Iterable[CurrentAcceptance],
+        accepted: Iterable[models.CurrentAcceptance],
     ) -> None:
         self._note_path, self._sha256 = note_path, sha256
         self._gates = {gate.path: gate for gate in corpus.gates.gates}
@@ -270,7 +254,7 @@ class _PairReader:
         self, note_id: int | None, partitions: Sequence[str], obligations: Obligations
     ) -> list[NotePairJson]:
         """Return the pairs that partitions must review or have accepted, by gate and partition."""
-        pairs = ReviewPair.objects.filter(note_id=note_id)
+        pairs = models.ReviewPair.objects.filter(note_id=note_id)
         jobs = _latest(pairs.filter(job__status__in=OPEN_JOB_STATUSES), "job_id")
         # Without a readable decision, and without one that a person set.
         unknown = pairs.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
@@ -324,19 +308,19 @@ class _PairReader:
         return row
 
 
-def _judged_text(accepted: CurrentAcceptance) -> int:
+def _judged_text(accepted: models.CurrentAcceptance) -> int:
     """The snapshot of the note that was judged; an ack accepts a later one."""
     evidence = accepted.event.review_pair
     return evidence.note_snapshot_id if evidence else accepted.note_snapshot_id
 
 
-def _latest(pairs: QuerySet[ReviewPair], column: str) -> dict[Key, int]:
+def _latest(pairs: QuerySet[models.ReviewPair], column: str) -> dict[Key, int]:
     rows = pairs.order_by("pk").values_list("gate__path", "job__model_partition__name", column)
     return {(gate, partition): value for gate, partition, value in rows}
 
 
 def _findings(
-    corpus: Corpus, path: str, sha256: str | None, accepted: Iterable[CurrentAcceptance]
+    corpus: Corpus, path: str, sha256: str | None, accepted: Iterable[models.CurrentAcceptance]
 ) -> list[NoteFindingJson]:
     """Open findings that the queue has: of the last review of each gate that objects; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
@@ -375,7 +359,7 @@ def _gravest_first(item: NoteFindingJson) -> tuple[int, int, str]:
 def _history(note_id: int | None, before: int | None, config: Config) -> list[NoteEventJson]:
     """The newest acceptances, one more than a page shows."""
     related = ("gate", "model_partition", "note_snapshot")
-    rows = Acceptance.objects.filter(note_id=note_id).select_related(*related)
+    rows = models.Acceptance.objects.filter(note_id=note_id).select_related(*related)
     if before is not None:
         rows = rows.filter(pk__lt=before)
     return [

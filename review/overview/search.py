@@ -61,11 +61,7 @@ class JumpJson(Document):
 
 
 class SearchJson(Document, kw_only=True):
-    """The answer of a search, the best first.
-
-    `complete` is false while texts are still being indexed; `counts` are of all that was found, by
-    kind, and `next` is null on the last page.
-    """
+    """The answer of a search, the best first; `complete` is false while texts are indexed."""
 
     schema: str = "search/1"
     query: str
@@ -106,10 +102,7 @@ class Entry(NamedTuple):
 
 @contextmanager
 def open_index(path: Path, *, store_id: str) -> Iterator[WordIndex]:
-    """Open or create the index of a store; that of another store or version is emptied.
-
-    :raises SearchBusy: the file cannot be used; a damaged one is deleted.
-    """
+    """Open or create the index of a store; that of another store, or damaged, is emptied."""
     try:
         make_private(path.parent)
         with closing(sqlite3.connect(path, timeout=_WAIT, isolation_level=None)) as connection:
@@ -205,11 +198,7 @@ _NAMED = re.compile(r"(?:(job|review|finding)[\s:-]*)?[#\[]?([0-9a-f]+)\]?")
 
 @dataclass(frozen=True)
 class Hit:
-    """A text that contains the words.
-
-    :param key: a note's path, a finding's fingerprint or a review's number.
-    :param word: a finding's severity or a review's decision.
-    """
+    """A text that contains the words; `word` is a finding's severity or a review's decision."""
 
     key: str
     parts: tuple[Part, ...]
@@ -224,11 +213,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A page of the texts that contain all words, the best first.
-
-    :param counts: how many of each kind there are.
-    :param complete: False until all texts are indexed.
-    """
+    """A page of the texts that contain all words, best first; complete once all are indexed."""
 
     hits: Mapping[SearchKind, Sequence[Hit]] = field(default_factory=dict)
     counts: Mapping[SearchKind, int] = field(default_factory=dict)
@@ -243,11 +228,7 @@ def search(
     offset: int = 0,
     seconds: float,
 ) -> SearchResult:
-    """Find the texts that contain all words.
-
-    :param offset: how many of each kind to skip, of those that earlier pages show.
-    :param seconds: how long to index new texts before searching.
-    """
+    """Find the texts that contain all words, after indexing new ones for some seconds."""
     deadline = time.monotonic() + seconds
     path, store_id = corpus.config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
     with open_index(path, store_id=store_id) as index:

@@ -222,10 +222,9 @@ def count_jobs() -> dict[str, int]:
 
 
 def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
-    """Return the paths with current acceptances that have no file any more, sorted.
+    """Return the paths with live acceptances that have no file any more, sorted.
 
-    Acceptances that were carried over to another path, or retired, do not count. A file that was
-    left out for a problem, or that lies outside the note roots, still exists.
+    A file that was left out for a problem, or that lies outside the note roots, still exists.
     """
     known = {problem.path for problem in states.problems}
     orphans = []
@@ -278,10 +277,7 @@ def _next_steps(
     *,
     is_whole: bool,
 ) -> Iterator[_Step]:
-    """Yield the steps in the order in which they are best taken.
-
-    :param is_whole: all partitions are looked at.
-    """
+    """Yield the steps in the order in which they are best taken."""
     # A rule that could not judge a text would say so again.
     stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
         look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS

@@ -29,10 +29,7 @@ class FindingPeriod(NamedTuple):
 
 @dataclass(frozen=True)
 class Trends:
-    """Numbers of each week that ends at one of `ends`; `open` is counted at the end.
-
-    :param costs: US dollars by model partition, of jobs that said what they cost.
-    """
+    """Numbers of each week that ends at one of `ends`; `costs` in US dollars by partition."""
 
     ends: Sequence[datetime]
     findings: dict[str, list[int]]
@@ -83,10 +80,7 @@ def _reports() -> dict[str, list[FindingPeriod]]:
 def _is_open(
     reports: Sequence[FindingPeriod], said: Sequence[tuple[datetime, str]], end: datetime
 ) -> bool:
-    """Return True if a finding was reported by a moment, and neither settled nor deferred by then.
-
-    One that was called fixed is open if a text is read later in which it is found again.
-    """
+    """Return True if a finding was reported by a moment, and not settled, or found again."""
     there = [
         item for item in reports if item.since <= end and not (item.until and item.until <= end)
     ]

@@ -47,11 +47,9 @@ def files_now(config: Config, *, now: datetime) -> FilesNow:
 
 @dataclass(frozen=True)
 class NoteStates:
-    """The notes of some rows.
+    """The notes of some rows: paths by key, digests now by path.
 
-    :param paths: by key; `digests` by path, as the notes are now.
-    :param changed: keys of the notes of which a reviewed text is another than today's; these texts
-        are `changed_texts`.
+    :param changed: keys of the notes of which a reviewed text is another than today's.
     :param reopened: rows that were deferred until their note changed, which it did.
     """
 
@@ -133,10 +131,7 @@ class Ranking:
 def make_ranking(
     sort: QueueSort, gate_texts: Collection[int], steps_of_age: Collection[str], gates_folder: str
 ) -> Ranking:
-    """Rank the rows of these texts of gates.
-
-    :param steps_of_age: of the column `age`, the youngest first.
-    """
+    """Rank the rows of these texts of gates, with steps of `age`, the youngest first."""
     if sort is QueueSort.PLACE:
         return Ranking(Value(0), {})
     rows = FindingState.objects.filter(gate_snapshot_id__in=NamedKeys(gate_texts))

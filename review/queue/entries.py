@@ -29,13 +29,14 @@ from review.vocabulary import NoteNow, Seen
 
 _LAST_ORDINAL = 2**31 - 1
 
+_AT_ONCE = 2500
+
 
 @dataclass(frozen=True)
 class WarnQueue:
     """The queue as the command gives it; entries are read while they are iterated over.
 
-    :param problems: of the notes of entries, and of gates that cannot be used.
-    :param hidden: how many reviews by such gates there are, by decision.
+    :param hidden: how many reviews by gates that cannot be used there are, by decision.
     """
 
     queue: Queue
@@ -79,11 +80,7 @@ def read_warn_queue(
 ) -> WarnQueue:
     """Return what needs an edit now: the latest accepted review of each note and gate.
 
-    Overrides are left out, and reviews whose gate changed or is gone.
-
-    :param wanted: its gates are ids, paths and bundle names.
-    :param listed: the notes on disk; by default those of the queue are read.
-    :param now: where it is sorted by age.
+    Overrides are left out, and reviews whose gate changed or is gone; `now` is for sorting by age.
     """
     catalog = corpus.gates
     problems = catalog.problems_of(wanted.gates) if wanted.gates else catalog.problems
@@ -113,7 +110,7 @@ def read_entries(
     """Yield the entries of lines in the order of the queue; each text is read once."""
     quotes = QuoteFinder(corpus)
     reviews = (list(found) for _event, found in groupby(lines, key=attrgetter("event_id")))
-    for chunk in batched(reviews, 2500):
+    for chunk in batched(reviews, _AT_ONCE):
         texts = rationales(found[0].pair_id for found in chunk)
         quotes.load({found[0].pair_id for found in chunk if found[0].since == NoteNow.CHANGED})
         for found in chunk:

@@ -20,11 +20,7 @@ _SEVERITIES = ("fail", "warn", "info")
 
 @dataclass(frozen=True)
 class QueueFacets:
-    """The number of lines of each value, under all filters but its own, most frequent first.
-
-    :param waiting: lines that would match, had their gate not changed.
-    :param counts: by facet and value.
-    """
+    """Lines of each value, under all filters but its own; `waiting`: of gates that changed."""
 
     total: int
     waiting: int

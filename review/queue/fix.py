@@ -87,11 +87,7 @@ class NothingToFix(ReviewError):
 
 
 def make_fix_prompt(corpus: Corpus, note: str) -> FixPromptJson:
-    """Return the prompt with all open findings of a note.
-
-    :param note: a path below the root, as written.
-    :raises NothingToFix: nothing is open.
-    """
+    """Return the prompt with all open findings of a note, or raise NothingToFix."""
     now = read_named_note(corpus, path_below(str(corpus.config.root), note))
     entries = list(read_warn_queue(corpus, QueueFilter(notes=(now.path,))).entries)
     if not entries:
@@ -169,8 +165,6 @@ class FixSweep:
     :param notes: files and folders; none is every note with an open finding.
     :param gates: only notes of which these gates found something; the prompt has all findings.
     :param slots: how many at once.
-    :param apply: whether to write what changed; else it is shown only.
-    :param clock: read when something happens, for the record.
     """
 
     spec: RunnerSpec
@@ -187,10 +181,7 @@ class FixSweep:
 
 @dataclass(frozen=True)
 class Fixed:
-    """The result of each note, sorted by path; `policy` says why it ended early, if it did.
-
-    :param record: the log file of the run, relative to the root; None if none was begun.
-    """
+    """The result of each note, sorted by path, why it ended early, and the log file of the run."""
 
     notes: tuple[FixJson, ...]
     usages: tuple[Usage, ...]
@@ -207,10 +198,7 @@ class _Draft:
 
 
 def fix_notes(request: FixSweep, *, corpus: Corpus, stop: threading.Event) -> Fixed:
-    """Have the notes fixed, each in its own copy; findings stay open until a new review.
-
-    :raises ArtifactNotWritten: it cannot be recorded; no note is given to a runner.
-    """
+    """Have the notes fixed, each in its own copy; findings stay open until a new review."""
     paths = named_places(corpus, request.notes)
     entries = read_warn_queue(corpus, QueueFilter(notes=paths, gates=request.gates)).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))

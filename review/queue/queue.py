@@ -61,8 +61,6 @@ _PAIR = {name: OuterRef(name) for name in ("note_id", "gate_id", "gate_snapshot_
 class QueueFilter:
     """A filter of findings; empty values keep all, but an empty `states` keeps the open ones.
 
-    :param notes: files and folders, as `folders` are, which a facet sets.
-    :param gates: gate ids.
     :param since: of `NoteNow`; without it, all but `gone`.
     :param words: occurs in the note's path, the gate's id, the finding or its quote.
     :param confirmed_by: a partition whose current review of the pair warns or fails, too.
@@ -87,9 +85,7 @@ class QueueFilter:
 class QueueLine(NamedTuple):
     """A finding in the queue; a review's own has ordinal 0 and neither text nor quote.
 
-    :param line: in the text that the reviewer read.
-    :param state: of the finding now; `since` is that of its note.
-    :param passed_in: keys of the partitions that passed the pair later, joined by commas.
+    `line` is in the text that the reviewer read; `passed_in` are keys of partitions.
     """
 
     note_path: str
@@ -148,12 +144,7 @@ class Queue:
         now: datetime | None = None,
         is_whole: bool = True,
     ) -> None:
-        """Look at the gates, and at the notes of all rows.
-
-        :param muted: gate ids to reasons; their findings are left out unless a filter names them.
-        :param now: where ages matter.
-        :param is_whole: false where no facet is wanted: then notes that do not match stay unread.
-        """
+        """Look at the gates and notes of all rows; only of matching ones unless `is_whole`."""
         self.wanted = wanted
         self.looked_at = now
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)

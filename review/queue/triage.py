@@ -69,10 +69,7 @@ class NothingToUndo(Conflict):
 
 @dataclass(frozen=True)
 class DispositionRequest:
-    """A disposition to record for findings.
-
-    :param findings: fingerprint to the id of the disposition that was shown; 0 for none.
-    """
+    """A disposition to record; `findings`: fingerprint to the disposition shown, 0 for none."""
 
     state: DispositionState
     actor: str
@@ -82,11 +79,7 @@ class DispositionRequest:
 
 @dataclass(frozen=True)
 class Triaged:
-    """The result of a request; `at` names it, for an undo.
-
-    :param moved: the fingerprints that were disposed of.
-    :param not_moved: those that got another disposition meanwhile.
-    """
+    """The result of a request, named by `at` for an undo: fingerprints moved, and not moved."""
 
     at: datetime
     moved: tuple[str, ...]
@@ -135,10 +128,7 @@ def _unknown(fingerprint: str, hint: str) -> UnknownFinding:
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
-    """Append a disposition for each finding that got none since it was shown.
-
-    :raises UnknownFinding: no review reported one of them; nothing is written.
-    """
+    """Append a disposition for each finding that got none since it was shown."""
     if not request.findings:
         raise NothingChosen("no finding is selected", hint="select some with the boxes, or key x")
     notes = _notes_of(request.findings)
@@ -167,10 +157,7 @@ def dispose_matching(
     config: Config,
     now: datetime,
 ) -> Triaged:
-    """Append a disposition for every finding that matches, if they still are as many as `expected`.
-
-    :raises QueueMoved: others match than when they were counted; nothing is written.
-    """
+    """Append a disposition for every finding that matches, if still as many as `expected`."""
     fingerprints = queue_now(config, wanted, now=now).fingerprints()
     if len(fingerprints) != expected:
         why = "somebody decided about some, or reviews came in; nothing was changed"
@@ -182,10 +169,7 @@ def dispose_matching(
 
 
 def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
-    """Restore the earlier states of what `actor` decided at one moment, if unchanged since.
-
-    :raises NothingToUndo: the actor decided nothing then.
-    """
+    """Restore the earlier states of what `actor` decided at one moment, if unchanged since."""
     with transaction.atomic():
         ReviewStore.objects.take_turn()
         rows = list(Disposition.objects.filter(at=at, actor=actor).order_by("pk"))

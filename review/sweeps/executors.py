@@ -48,11 +48,7 @@ class Executor:
     provider: ApiProvider | None = None
 
     def prepare(self, job: ReviewJob) -> Execution:
-        """Make a job ready.
-
-        :raises CannotRun: a gate has no rule, or the prompt is not what the job was made with.
-        :raises PartitionMismatch: the embedded reviewer cannot judge for a model.
-        """
+        """Make a job ready, or refuse it: no rule, another prompt, or a model's partition."""
         if self.spec.in_process:
             return self._rules(job)
         return self._process(job) if self.provider is None else self._api(job, self.provider)
@@ -172,7 +168,6 @@ class WorkerRequest:
     """A request for a worker that reviews for a partition.
 
     :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
-    :param timeout: of each run.
     :param actor: the name on its claims; empty: that of a sweep in this process.
     :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
     """
@@ -189,11 +184,7 @@ class WorkerRequest:
 
 
 def resolve_runner(request: WorkerRequest, *, config: Config) -> tuple[RunnerSpec, Provenance]:
-    """Return the runner, and the model and effort to pass to it; nothing is started.
-
-    :raises UnknownRunner, ConfigRefused, RunnerCannot, NoSuchEffort, PartitionMismatch: it cannot.
-    :raises UsageRefused: the partition has several models and none is named.
-    """
+    """Return the runner, and the model and effort to pass to it; nothing is started."""
     spec = find_runner(request.runner, config=config)
     partition = canonical_partition(request.typed, config=config)
     if spec.in_process:
@@ -226,10 +217,7 @@ def build_worker(
     stop: threading.Event,
     dry_run: bool = False,
 ) -> Worker:
-    """A worker for the partition; raises as `resolve_runner` and `open_provider` do.
-
-    :param dry_run: it runs nothing, so its program need not be there.
-    """
+    """A worker for the partition; in a dry run its program need not be there."""
     spec, provenance = resolve_runner(request, config=config)
     provider = None
     if not dry_run and spec.api is not None:
@@ -269,8 +257,7 @@ def _rules(request: WorkerRequest, partition: str) -> Provenance:
 def _provenance(request: WorkerRequest, spec: RunnerSpec, config: Config) -> Provenance:
     """The model and effort to name: as given, else as typed, set for the runner, or declared.
 
-    Left to the CLI, a model would be chosen that nobody paid attention to, and every review of
-    another partition's model is paid for and not accepted.
+    Left to the CLI, a model would be chosen that is paid for and not accepted.
     """
     partition, effort = canonical_partition(request.typed, config=config), request.effort
     if effort is None and spec.mentions("effort"):

@@ -48,10 +48,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a sweep; None is no limit.
-
-    :param max_attempts: how often a pair is tried on the same texts, over all sweeps.
-    """
+    """The limits of a sweep; None is no limit. `max_attempts` are per pair, over all sweeps."""
 
     max_attempts: int
     max_jobs: int | None = None
@@ -62,8 +59,7 @@ class Limits:
 class StopPolicy:
     """Watches the jobs of a sweep; the first reason to end it is kept.
 
-    :param expected_cost: of one job, by earlier ones; None where nothing is known.
-    :param sent: jobs that a provider's batches hold, which are still to be paid.
+    `expected_cost` is of one job, by earlier ones; `sent` are in batches, still to be paid.
     """
 
     limits: Limits
@@ -152,10 +148,7 @@ _WAVE = 8
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """The pairs to review, for the partition of the selection, their grouping, and the limits.
-
-    :param batch_size: pairs in a job of grouping `gate`; None is the default.
-    """
+    """The pairs to review, their grouping, and the limits; `batch_size` is for grouping `gate`."""
 
     selection: SelectionRequest
     grouping: Grouping
@@ -175,10 +168,7 @@ class SweepRequest:
 def _without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
 ) -> list[TargetInput]:
-    """Return the targets less those whose texts were tried often enough, which count as skipped.
-
-    A rule answers alike each time: a text that it could not judge is not tried again.
-    """
+    """Return the targets less those whose texts were tried often enough; once, for rules."""
     is_rules = request.model_partition == RULES_PARTITION
     most, why = (1, CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, GIVEN_UP)
     kept = []
@@ -286,10 +276,7 @@ class Feeder:
         return self._others[job_id] is not None
 
     def _take_over(self, job_id: int) -> int | None:
-        """A queued job as it is, or the one that replaces it where a text has changed since.
-
-        None when it is not queued any more, or none of its pairs can be reviewed.
-        """
+        """A queued job, or its replacement where a text changed; None: neither can be run."""
         worker = self._worker
         job = ReviewJob.objects.with_names().filter(pk=job_id, status=JobStatus.QUEUED).first()
         if job is None:

@@ -31,8 +31,7 @@ class SalvagedJson(Document, kw_only=True):
 class PlanJson(Document, kw_only=True):
     """Jobs that a sweep would run: new ones, and queued ones that hold pairs of its scope.
 
-    `estimated_cost_usd` is by `estimated_from_jobs` past jobs of the runner and partition; null
-    when none of them reported its cost. `estimates` are for new jobs, by model API with prices.
+    The cost is by past jobs, null without any; `estimates` are for new jobs, by API with prices.
     """
 
     new_jobs: int
@@ -73,11 +72,9 @@ class SweepCostJson(Document, kw_only=True):
 
 
 class FixJson(Document, kw_only=True):
-    """A note that was handed to a runner to be mended.
+    """A note that was handed to a runner to be mended; `said` are its last words: claims.
 
-    `outcome` is `planned` (a dry run), `changed` (a diff, and nothing applied), `applied`,
-    `unchanged`, `failed` or `refused`. `said` are the runner's last words: claims. The findings stay open until a review of
-    the new text.
+    `outcome` is `planned`, `changed` (not applied), `applied`, `unchanged`, `failed` or `refused`.
     """
 
     note_path: str
@@ -158,10 +155,7 @@ class JobSent:
 
 @dataclass(frozen=True)
 class JobRun:
-    """A job that was run and is closed.
-
-    :param failure: why the last run failed; None: it gave its reviews.
-    """
+    """A job that was run and is closed; `failure` is of its last run."""
 
     document: IngestedJobJson
     usage: Usage
@@ -227,11 +221,7 @@ def event_of(update: JobUpdate) -> SweepEvent:
 
 @dataclass
 class Tally:
-    """The numbers of a sweep so far.
-
-    :param counts: the selector's, and so is `left_out`.
-    :param skipped: targets that became no job, by reason; `skipped_pairs` has the first of them.
-    """
+    """The numbers of a sweep so far; `skipped` are targets that became no job, by reason."""
 
     pairs_in_all: int = 0
     pairs_done: int = 0

@@ -76,10 +76,7 @@ class Beats:
 
     @contextmanager
     def keep(self, job_id: int, lease: Lease, *, stop: threading.Event) -> Iterator[JobStop]:
-        """Extend the lease meanwhile; the event is set with `stop`, or when it cannot be extended.
-
-        That is when another worker has the job, or its run was cancelled.
-        """
+        """Extend the lease meanwhile; set the event with `stop`, or when the job is lost."""
         job_stop = JobStop(stop)
         with self._lock:
             self._held[job_id] = lease, job_stop
@@ -159,12 +156,7 @@ _MOST_TAKEOVERS = 5
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Number of runs of a job, and the pauses between them.
-
-    :param runs: 1 never tries again.
-    :param first_pause: before the second run; each later pause is three times as long.
-    :param wait_for_reset: wait for an account until the time that the CLI reports.
-    """
+    """Number of runs of a job, and pauses between them, each three times the one before."""
 
     runs: int = 3
     first_pause: timedelta = timedelta(seconds=20)
@@ -172,10 +164,7 @@ class RetryPolicy:
     wait_for_reset: bool = False
 
     def pause_after(self, failures: Sequence[RunnerFailure], *, now: datetime) -> timedelta | None:
-        """The pause before the next run, after those that failed; None: there is none.
-
-        Not tried again is what would fail in the same way, and what concerns every other job too.
-        """
+        """The pause before the next run; None: it would fail alike, or all jobs would."""
         failure = failures[-1]
         announced = self._announced_pause(failure, now=now)
         if failure.exhausted:
@@ -209,8 +198,6 @@ class Worker:
 
     :param prepare: makes a queued job ready, before it is claimed.
     :param in_process: a run takes this process's own time, so that two at once are no faster.
-    :param parent: the process that stays until the jobs are closed.
-    :param clock: read when something happens: jobs take time.
     :param stop: ends the work when it is set: no new job, and the children of running ones ended.
     :param hands_on: a job that `stop` ended before it had a review is left to another worker.
     """
@@ -260,9 +247,6 @@ def run_job(
 
     When `stop` is set, what is complete is kept and the job fails. A job whose worker is gone is
     taken over: what it has left is ingested, or it runs again.
-
-    :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
-    :raises LeaseLost, JobMoved, JobReplaced: it was taken from us meanwhile.
     """
     if isinstance(taken, int):
         job_id, lease = taken, new_lease(worker.beats.length)
@@ -292,11 +276,7 @@ def run_job(
 
 
 def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
-    """Claim a queued job, or take a running one over whose worker is gone.
-
-    :raises CannotRun: this worker cannot run it; nothing moved.
-    :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
-    """
+    """Claim a queued job, or take a running one over whose worker is gone, or move nothing."""
     job = require_job(job_id)
     if job.claim_token == lease.token:  # by a try whose answer was lost
         return TakenJob(job, worker.prepare(job), lease)

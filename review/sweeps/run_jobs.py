@@ -148,7 +148,6 @@ def drive(
     :param next_job: returns None when there is none now; it is called again when a job has ended.
     :param may_start: called before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
-    :param crew: runs the jobs; None: threads of this process.
     :param poll: seconds until `next_job` is called in any case, as long as another job may start.
     """
     runs: Elsewhere | _Threads = crew or _Threads(worker)
@@ -218,11 +217,9 @@ class _Threads:
 
 @dataclass
 class RunResult:
-    """Results of each job, sorted by id.
+    """Results of each job, sorted by id, and why no other would succeed.
 
-    :param stopped_because: a failure of one job that all others would have.
-    :param on_event: receives what happens; the jobs are then counted by their ending, and none is
-        kept: there may be no end to them.
+    :param on_event: receives what happens; the jobs are then counted by their ending, not kept.
     """
 
     jobs: list[IngestedJobJson] = field(default_factory=list)
@@ -253,11 +250,7 @@ class RunResult:
 
 
 def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Config) -> str | None:
-    """Return the partition of the named jobs; of all queued ones when none is named.
-
-    :param model: the model that will run them; says the partition when no job is named.
-    :raises UsageRefused: they are for several partitions, and a runner runs for one.
-    """
+    """Return the partition of the named jobs, or of all queued ones, which `model` may say."""
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)
     jobs = ReviewJob.objects.filter(pk__in=job_ids)
@@ -273,10 +266,7 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
 
 
 def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RunResult:
-    """Run the jobs; no more are started when asked to stop, or when one shows that none will succeed.
-
-    A job that was not started stays queued.
-    """
+    """Run the jobs until asked to stop, or none will succeed; those not started stay queued."""
     waiting = iter(job_ids)
     return _run(lambda: next(waiting, None), worker, RunResult())
 
@@ -284,10 +274,7 @@ def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RunResult:
 def watch_jobs(
     partition: str, *, worker: Worker, on_event: Callable[[SweepEvent], None]
 ) -> RunResult:
-    """Run jobs as they are queued, and those of workers that are gone.
-
-    It ends when asked to stop, or when one shows that none will succeed.
-    """
+    """Run jobs as they are queued, and of workers that are gone, until asked to stop."""
     watch, result = _Watch(partition, worker), RunResult(on_event=on_event)
     next_job = partial(retry_while_busy, watch.take_next, stop=worker.stop)
     return _run(next_job, worker, result, poll=_POLL)

@@ -35,11 +35,7 @@ from review.vocabulary import (
 
 
 class PortionJson(Document, kw_only=True):
-    """`count` of the `of` runs, or cases, that could be so.
-
-    `bound` is null unless `count` is 0 or `of`: the most, or the least, that the share can be with
-    95 % confidence, by the number of cases.
-    """
+    """`count` of `of`; `bound`: the 95 % bound of the share where `count` is 0 or `of`."""
 
     count: int
     of: int
@@ -47,10 +43,9 @@ class PortionJson(Document, kw_only=True):
 
 
 class CaseResultJson(Document, kw_only=True):
-    """A case; `decisions` are those of its runs at today's texts, oldest first.
+    """A case; `decisions` are of its runs at today's texts, oldest first; `right` as expected.
 
-    `state` is the first that applies of `measured`, `queued`, `stale` and `not-measured`. `right` are
-    the runs that answered as expected, `other_severity` those that flagged it more or less gravely.
+    `state` is the first that applies of `measured`, `queued`, `stale` and `not-measured`.
     """
 
     name: str
@@ -72,8 +67,7 @@ class CaseResultJson(Document, kw_only=True):
 class GateResultJson(Document, kw_only=True):
     """A gate and a partition; drafts are among `cases` and not counted above them.
 
-    `hits` and `false_alarms`: the runs that flagged a case to be flagged, or to be passed. `flips`:
-    the cases that one run flagged and another passed. `prompt_version` is null for rules.
+    `hits` and `false_alarms` are runs that flagged; `flips` are cases that runs answer differently.
     """
 
     gate_id: str
@@ -90,10 +84,7 @@ class GateResultJson(Document, kw_only=True):
 
 
 class GateTestJson(Document, kw_only=True):
-    """The answer of `review_gate_test`; `failed_job_ids` are of jobs that it ran.
-
-    `planned` are the cases of each job that a dry run did not make; null for others.
-    """
+    """The answer of `review_gate_test`; `planned` are the cases of each job of a dry run."""
 
     schema: str = "review-gate-test/1"
     gates: list[GateResultJson]
@@ -119,12 +110,7 @@ MEASURED, QUEUED, STALE, NOT_MEASURED = "measured", "queued", "stale", "not-meas
 def read_gate_results(
     corpus: Corpus, gates: Iterable[Gate], *, partitions: Sequence[str] = ()
 ) -> list[GateResultJson]:
-    """Return the results by gate and partition; gates without cases are omitted.
-
-    What a gate, a case or the prompt has changed since counts no more. Rules judge at once.
-
-    :param partitions: the ones to read; none reads each that has tried the gate, and the rules.
-    """
+    """Return the results by gate and partition, at today's texts, of gates with cases."""
     found = []
     for gate in gates:
         read = corpus.cases(gate)
@@ -236,11 +222,7 @@ def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decisio
 
 @dataclass(frozen=True)
 class TrialRequest:
-    """A request to try gates on their cases.
-
-    :param repeat: how often a partition is to have answered each case.
-    :param batch_size: cases of a gate in one prompt; with 1, no case can be guessed from the others.
-    """
+    """A request to try gates on their cases, so often, so many cases of a gate in a prompt."""
 
     gates: Sequence[Gate]
     model_partition: str
@@ -346,10 +328,7 @@ def render_seed_prompt(gate: Gate, note: NoteText) -> str:
 
 
 def case_of_answer(answer: str, note: NoteText) -> str:
-    """Make a draft of a case of what a model answered.
-
-    :raises NoSeed: it gave none, left the note as it is, or rewrote it.
-    """
+    """Make a draft of a case of what a model answered, or raise NoSeed."""
     text = answer.strip() + "\n"
     if text.startswith("NONE:"):
         raise NoSeed(f"{note.path}: the model made no seed: {text[5:].strip()}")
@@ -362,10 +341,7 @@ def case_of_answer(answer: str, note: NoteText) -> str:
 
 
 def case_by_rule(corpus: Corpus, gate: Gate, note: NoteText) -> str | None:
-    """Bring the fault of the gate's rule into the note; None: no mechanical edit does that.
-
-    :raises NoSeed: the note has the fault already, or the edit does not show in it.
-    """
+    """Bring the fault of the gate's rule into the note; None: no mechanical edit does that."""
     if gate.rule not in RULES or gate.rule not in _FAULTS:
         return None
     text = f"{note.text.rstrip()}\n\n{_FAULTS[gate.rule]}\n"

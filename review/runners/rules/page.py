@@ -49,12 +49,7 @@ class RepositoryFacts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """One note as it was snapshotted, and where its links lead.
-
-    :param repository: the facts of the repository around it.
-    :param anchors_of: the anchors of a note by its path; None where they cannot be had.
-    :param text_of: the text of a note by its path, in the same way.
-    """
+    """One note as it was snapshotted, and where its links lead: anchors and texts by path."""
 
     note_path: str
     text: str

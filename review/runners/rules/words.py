@@ -57,8 +57,7 @@ def word_sequence(text: str) -> str:
 def is_ragged(text: str) -> bool:
     """True if line breaks are the author's: a list, a log, a table of contents, a poem.
 
-    The lines of a wrapped paragraph are about as long as each other, the last excepted, and few of
-    them begin with a capital letter.
+    Wrapped lines are about equally long, and few of them begin with a capital letter.
     """
     lines = text.strip().split("\n")
     if len(lines) < _FEWEST_LINES:
@@ -81,10 +80,7 @@ def _normal(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each sentence of a block's masked text.
-
-    A bullet, a line that ends in a colon and a hard line break end a sentence too.
-    """
+    """Yield the ends of sentences of a block's masked text, and of bullets and broken lines."""
     start = 0
     for end in sorted({*_sentence_ends(text), len(text)}):
         stripped = len(text[start:end]) - len(text[start:end].lstrip())

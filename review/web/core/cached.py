@@ -79,9 +79,7 @@ def calibration() -> CalibrationJson:
 def trends() -> tuple[Trends, list[GroupRecordJson]]:
     """The last weeks, and the record of each lens; up to a minute old."""
     return cached(
-        "trends",
-        lambda _corpus: (read_trends(now=timezone.now()), calibration().lenses),
-        bool,
+        "trends", lambda _corpus: (read_trends(now=timezone.now()), calibration().lenses), bool
     ).value
 
 

@@ -77,10 +77,7 @@ class Facet:
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of an address; a key may occur more than once.
-
-    :param path: the page's own path, for links to itself.
-    """
+    """The filters of an address, for links to `path`; a key may occur more than once."""
 
     path: str
     values: Mapping[str, tuple[str, ...]]
@@ -130,11 +127,7 @@ class Filters:
         return self.url(**{name: after if value in before else (*before, value)})
 
     def place(self, *kinds: type[str] | type[int]) -> Key | None:
-        """The key after which the page starts, or None at the start.
-
-        :param kinds: the type of each part of the key.
-        :raises BadPlace: the address holds something else.
-        """
+        """The key, of parts of these kinds, after which the page starts, or None."""
         if AFTER not in self.values:
             return None
         with suppress(ValueError, RecursionError):
@@ -165,10 +158,8 @@ class Filters:
         labels: Callable[[str], str] = str,
         single: bool = False,
     ) -> Facet:
-        """The facet of filter `name`, in the order of `counts`; values that are set come in any case.
+        """The facet of filter `name`, in the order of `counts`, with values that are set.
 
-        :param counts: value to how many; None where it is not counted.
-        :param labels: from a value to what a person reads.
         :param single: a value that is chosen replaces the one that is set.
         """
         chosen = self.all(name)
@@ -188,10 +179,9 @@ class Filters:
 def parse_filters(
     request: HttpRequest, known: Mapping[str, Collection[str] | None], *, path: str = ""
 ) -> Filters:
-    """Parse the filters of the address; refuse what the page does not know.
+    """Parse the filters of the address.
 
     :param known: the page's filters; each with the words it takes, or None for any text.
-    :param path: for links, where it is not the request's own.
     """
     values: dict[str, tuple[str, ...]] = {}
     for name, given in request.GET.lists():

@@ -38,10 +38,7 @@ def page(
     *,
     document: msgspec.Struct | Callable[[], msgspec.Struct],
 ) -> HttpResponse:
-    """Return the page, or the document if JSON is requested; the other is not computed.
-
-    :param document: the same answer as the command's `--json`, or a function that gives it.
-    """
+    """Return the page, or `document`, as the command's `--json`, if JSON is requested."""
     if wants_json(request):
         return as_json(document() if callable(document) else document)
     return render(request, template, dict(context() if callable(context) else context))
@@ -123,11 +120,7 @@ def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
 def after_post(
     request: HttpRequest, default: str, *, message: str = "", focus: str = ""
 ) -> HttpResponse:
-    """303 to the form's `next`, when it is a page of this site, else to `default`.
-
-    :param message: what was done; shown once on the next page, and announced.
-    :param focus: the id of the element that gets the focus there.
-    """
+    """303 to the form's `next`, if of this site, else to `default`, with message and focus."""
     if message:
         messages.success(request, message)
     target = request.POST.get(NEXT, "")

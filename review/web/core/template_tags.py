@@ -121,10 +121,7 @@ _MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 
 @register.simple_tag
 def badge(word: str, text: str | int = "") -> SafeString:
-    """A word of a closed list with its glyph and colour: `{% badge job.status %}`.
-
-    :param text: what to say in place of the word's own label; a number goes before it.
-    """
+    """A word of a closed list with its glyph and colour: `{% badge job.status %}`."""
     if not word:
         return SafeString("")
     if isinstance(text, int):
@@ -139,10 +136,7 @@ def badge(word: str, text: str | int = "") -> SafeString:
 
 @register.simple_tag
 def tally(counts: Mapping[str, int]) -> SafeString:
-    """Pairs by state: what fresh ones were decided, and why the others are stale.
-
-    :param counts: how many by `fresh` (which passed), `warn`, `fail` and the staleness reasons.
-    """
+    """Pairs by state: `counts` of `fresh` (passed), `warn`, `fail` and staleness reasons."""
     decided = {"pass": "fresh", "warn": "warn", "fail": "fail"}
     badges = [(badge(word, counts[key]),) for word, key in decided.items() if counts.get(key)]
     return format_html("{} {}", format_html_join(" ", "{}", badges), stale(counts))

@@ -21,15 +21,7 @@ from review import settings
 from review.acceptance.ack_selection import Pick
 from review.domain.printing import count_words
 from review.errors import UsageRefused
-from review.jobs.board import (
-    JobFile,
-    count_jobs,
-    find_jobs,
-    read_job,
-    read_job_file,
-    require_job,
-    show_jobs,
-)
+from review.jobs import board
 from review.jobs.files import output_states
 from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson, PairJson
 from review.knowledge_base import Corpus
@@ -46,17 +38,9 @@ from review.vocabulary import (
     JobStatus,
     PairStatus,
 )
+from review.web.core import responses
 from review.web.core.cached import recoverable
 from review.web.core.filters import Filters, Paged, parse_filters, read_number
-from review.web.core.responses import (
-    CHANGE_JOBS,
-    SeeOther,
-    actor,
-    field,
-    page,
-    require_permission,
-    wants_json,
-)
 from review.web.core.template_tags import duration, label
 from review.web.pages.pair_actions import request_picks
 
@@ -77,8 +61,8 @@ def jobs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     place, needs = filters.place(int), filters.all("needs")
     needing = _needing() if needs else {}
-    size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
-    found = find_jobs(
+    size = JOBS_A_DOCUMENT if responses.wants_json(request) else JOBS_A_PAGE
+    found = board.find_jobs(
         statuses=filters.all("status"),
         partitions=filters.all("partition"),
         failure_codes=filters.all("code"),
@@ -89,9 +73,9 @@ def jobs(request: HttpRequest) -> HttpResponse:
         found = found.filter(pk__lt=int(place[0]))
     ids = list(found.values_list("pk", flat=True)[: size + 1])
     paged = filters.cut(ids, size, lambda job_id: (job_id,))
-    shown = show_jobs(paged.items, gates_folder=settings.current().gates_folder)
+    shown = board.show_jobs(paged.items, gates_folder=settings.current().gates_folder)
     # The document has them as the command gives them: the oldest first.
-    return page(
+    return responses.page(
         request,
         "review/jobs.html",
         lambda: _list_context(filters, paged, shown, needing or _needing()),
@@ -108,7 +92,7 @@ def _needing() -> dict[str, list[int]]:
 def _list_context(
     filters: Filters, paged: Paged[int], jobs: Sequence[JobJson], needing: Mapping[str, list[int]]
 ) -> dict[str, Any]:
-    counts = count_jobs()
+    counts = board.count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
     return {
         "filters": filters,
@@ -133,19 +117,23 @@ def _tally(job: JobJson) -> list[tuple[str, int]]:
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
     parse_filters(request, {})
-    details = read_job(job_id, config=settings.current(), processes=Processes(), now=timezone.now())
+    details = board.read_job(
+        job_id, config=settings.current(), processes=Processes(), now=timezone.now()
+    )
     context = partial(_job_context, request, details)
-    return page(request, "review/job.html", context, document=details)
+    return responses.page(request, "review/job.html", context, document=details)
 
 
 @require_POST
 def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
     """Queue a new job for the pairs of a failed job that have no review."""
-    require_permission(request, CHANGE_JOBS)
-    (job,) = show_jobs([require_job(job_id).pk], gates_folder=settings.current().gates_folder)
+    responses.require_permission(request, responses.CHANGE_JOBS)
+    (job,) = board.show_jobs(
+        [board.require_job(job_id).pk], gates_folder=settings.current().gates_folder
+    )
     picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
     request_picks(request, picks, grouping=Grouping(job.grouping))
-    return SeeOther(reverse("job", args=[job_id]))
+    return responses.SeeOther(reverse("job", args=[job_id]))
 
 
 def _to_request(job: JobJson) -> list[PairJson]:
@@ -188,10 +176,10 @@ def _took(job: JobJson) -> str:
     return duration(ended - started)
 
 
-def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
+def _shown(job_id: int, name: board.JobFile, facts: JobFileJson) -> dict[str, Any]:
     data = b""
     if facts.state == "there":
-        data = read_job_file(job_id, name, config=settings.current()) or b""
+        data = board.read_job_file(job_id, name, config=settings.current()) or b""
     text = data.decode("utf-8", "replace")
     shown = text[:SHOWN_CHARACTERS]
     return {"name": name, "facts": facts, "text": shown, "is_whole": shown == text}
@@ -200,8 +188,8 @@ def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
     """A file of a job, byte for byte, as text that no browser takes for anything else."""
     data = None
-    if name in get_args(JobFile):
-        data = read_job_file(job_id, cast(JobFile, name), config=settings.current())
+    if name in get_args(board.JobFile):
+        data = board.read_job_file(job_id, cast(board.JobFile, name), config=settings.current())
     if data is None:
         raise Http404
     return HttpResponse(data, content_type="text/plain; charset=utf-8")
@@ -223,11 +211,8 @@ class NoJobNamed(UsageRefused):
 
 
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
-    """GET previews, POST does; both go through the use case of `recover_review_jobs`.
-
-    :param around: the context that the admin's templates need.
-    """
-    require_permission(request, CHANGE_JOBS)
+    """GET previews, POST does; `around` is the context of the admin's templates."""
+    responses.require_permission(request, responses.CHANGE_JOBS)
     if action not in list(RecoveryAction):
         raise Http404
     wanted = RecoveryAction(action)
@@ -235,7 +220,7 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
         return _do(request, wanted)
     ids = _job_ids(request.GET.get("ids", "").split(","))
     answer = _recover(request, wanted, ids, dry_run=True)
-    jobs = show_jobs(ids, gates_folder=settings.current().gates_folder)
+    jobs = board.show_jobs(ids, gates_folder=settings.current().gates_folder)
     context = {
         **around,
         "title": f"{action.capitalize()}: {count_words(len(ids), 'job')}",
@@ -254,7 +239,7 @@ def preview_url(action: RecoveryAction, job_ids: Sequence[int]) -> str:
 
 def possible_actions(request: HttpRequest, job: JobJson) -> list[str]:
     """The actions that would not be refused for a job, and that would change it."""
-    if job.status == JobStatus.COMPLETED or not request.user.has_perm(CHANGE_JOBS):
+    if job.status == JobStatus.COMPLETED or not request.user.has_perm(responses.CHANGE_JOBS):
         return []
     found = []
     for action in RecoveryAction:
@@ -274,8 +259,8 @@ def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:
         about = "" if named in refused.message else f"{named}: "
         messages.warning(request, f"refused: {about}{refused.message}")
     if len(ids) == 1:
-        return SeeOther(reverse("job", args=ids))
-    return SeeOther(reverse("admin:review_reviewjob_changelist"))
+        return responses.SeeOther(reverse("job", args=ids))
+    return responses.SeeOther(reverse("admin:review_reviewjob_changelist"))
 
 
 def _recover(
@@ -284,13 +269,13 @@ def _recover(
     with Corpus(settings.current()) as corpus:
         answer, _errors = Recovery(
             action=action,
-            actor=actor(request),
+            actor=responses.actor(request),
             older_than=corpus.config.abandoned_after,
             corpus=corpus,
             processes=Processes(),
             now=timezone.now(),
             job_ids=tuple(ids),
-            reason=field(request, "reason", max_length=MAX_REASON),
+            reason=responses.field(request, "reason", max_length=MAX_REASON),
             dry_run=dry_run,
         ).recover()
     return answer

@@ -59,10 +59,7 @@ class MatrixRowJson(Document):
 
 
 class MatrixJson(Document, kw_only=True):
-    """The answer of the matrix; `columns` are gate ids, `next` is null on the last page.
-
-    `model_partition` is empty for the best state that any partition gives a pair.
-    """
+    """The answer of the matrix; the partition is empty for the best state of any."""
 
     schema: str = "matrix/1"
     model_partition: str
@@ -108,8 +105,7 @@ class Mode(TextChoices):
 class Matrix:
     """A page of the matrix: a hundred folders and notes; columns are the gates of the lenses.
 
-    The partition `BEST` shows the best state that any partition gives a pair. Instead of the notes in
-    them, folders are shown, unless there are few notes or the filter `fold` is off.
+    Folders stand for their notes unless these are few or the filter `fold` is off.
     """
 
     def __init__(self, states: PairStates, filters: Filters) -> None:
@@ -265,13 +261,7 @@ def _cell(letter: str, word: str, number: int) -> str:
     return f"<td class={letter}><b>{short}</b><i>{word}</i>"
 
 
-_KNOWN = {
-    "model": None,
-    "mode": Mode.values,
-    "folder": None,
-    "lens": None,
-    "fold": [UNFOLDED],
-}
+_KNOWN = {"model": None, "mode": Mode.values, "folder": None, "lens": None, "fold": [UNFOLDED]}
 
 
 def matrix(request: HttpRequest) -> HttpResponse:
@@ -357,10 +347,7 @@ def request_cells(request: HttpRequest) -> HttpResponse:
 def _stale_cells(
     states: PairStates, partition: str, *, shown: str, notes: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """`(note path, gate id)` of the stale cells of these notes that a partition can judge.
-
-    :param shown: the partition, or `BEST`, whose states the page shows.
-    """
+    """`(note path, gate id)` of the stale cells of these notes that a partition can judge."""
     for note in states.notes:
         row = states.row(shown, note) if note.path in notes else ()
         for gate, state in zip(states.gates, row, strict=False):

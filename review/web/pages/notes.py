@@ -19,15 +19,7 @@ from review.domain.diffs.words import word_diff
 from review.domain.staleness import regions_of
 from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
 from review.models import FileSnapshot, ModelPartition
-from review.overview.note_page import (
-    ACT,
-    HISTORY,
-    NOTHING,
-    REVIEW,
-    NotePage,
-    NotePairJson,
-    read_note_page,
-)
+from review.overview import note_page
 from review.reviews.pair_states import FAIL, FRESH, MISSING, STATES, WARN, PairStates
 from review.vocabulary import Staleness
 from review.web.core.cached import pair_states
@@ -187,13 +179,13 @@ MAX_COMPARED = 3
 # Characters of written changes on one page, which has the note itself to show, too.
 _ROOM = 120_000
 _TITLES = {
-    ACT: "stale by a change, warn, fail, or without a decision",
-    REVIEW: "stale: missing review",
-    NOTHING: "fresh and passed, or the gate no longer applies",
+    note_page.ACT: "stale by a change, warn, fail, or without a decision",
+    note_page.REVIEW: "stale: missing review",
+    note_page.NOTHING: "fresh and passed, or the gate no longer applies",
 }
 
 # A pair, and its value in the form; "" where it can be neither acked nor requested.
-Row = tuple[NotePairJson, str]
+Row = tuple[note_page.NotePairJson, str]
 
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
@@ -201,12 +193,12 @@ def note(request: HttpRequest, note_path: str) -> HttpResponse:
     place = filters.place(int)
     before = int(place[0]) if place else None
     with Corpus(settings.current()) as corpus:
-        shown = read_note_page(corpus, note_path, filters.all("model"), before)
+        shown = note_page.read_note_page(corpus, note_path, filters.all("model"), before)
         context = partial(_context, filters, shown, corpus)
         return page(request, "review/note.html", context, document=shown.document)
 
 
-def _context(filters: Filters, shown: NotePage, corpus: Corpus) -> dict[str, Any]:
+def _context(filters: Filters, shown: note_page.NotePage, corpus: Corpus) -> dict[str, Any]:
     names = ModelPartition.objects.order_by("name").values_list("name", flat=True)
     rows = [(pair, _pick(shown, pair)) for pair in shown.document.pairs]
     # What wants an act comes first; the first group that has any is open.
@@ -220,14 +212,14 @@ def _context(filters: Filters, shown: NotePage, corpus: Corpus) -> dict[str, Any
         "trivial": [pick for pair, pick in rows if pick and pair.is_trivial],
         "can_pick": any(pick for _pair, pick in rows),
         "history": filters.cut(
-            shown.document.history, HISTORY, lambda event: (event.acceptance_event_id,)
+            shown.document.history, note_page.HISTORY, lambda event: (event.acceptance_event_id,)
         ),
         "html": _html(filters, shown, corpus),
         "models": filters.facet("model", "", dict.fromkeys((*names, *corpus.config.partitions))),
     }
 
 
-def _pick(shown: NotePage, pair: NotePairJson) -> str:
+def _pick(shown: note_page.NotePage, pair: note_page.NotePairJson) -> str:
     if shown.facts is None or pair.is_gone:
         return ""
     digests = (shown.facts.sha256, pair.gate_sha256)
@@ -235,7 +227,7 @@ def _pick(shown: NotePage, pair: NotePairJson) -> str:
     return write_pick(pick)
 
 
-def _html(filters: Filters, shown: NotePage, corpus: Corpus) -> SafeString:
+def _html(filters: Filters, shown: note_page.NotePage, corpus: Corpus) -> SafeString:
     """The note's text, or the last one that is kept, with its open findings."""
     text = shown.kept.text if shown.kept else shown.text
     if text is None:
@@ -247,11 +239,7 @@ def _html(filters: Filters, shown: NotePage, corpus: Corpus) -> SafeString:
 
 
 def _changed(rows: Iterable[Row], text: str | None) -> dict[str, Any]:
-    """Return what changed since each accepted text of the note, and the gates that changed.
-
-    `reasons` counts the accepted pairs that are stale, each by the first reason that holds; `picks`
-    are the pairs that an ack of a change makes fresh.
-    """
+    """Return what changed since each accepted text of the note, and the gates that changed."""
     pairs = [pair for pair, _pick in rows if not pair.is_gone]
     groups: dict[int, list[Row]] = {}
     for pair, pick in rows:

@@ -26,32 +26,16 @@ from review.errors import UsageRefused
 from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus
 from review.models import Disposition
+from review.queue import triage
 from review.queue.columns import QueueSort
 from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
 from review.queue.finding_page import FindingPage, read_finding
 from review.queue.queue import Queue, QueueCursor, QueueFilter, QueueLine, queue_now
-from review.queue.triage import (
-    DispositionRequest,
-    NothingToUndo,
-    QueueMoved,
-    Triaged,
-    dispose_findings,
-    dispose_matching,
-    undo,
-)
 from review.selection.names import within
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
+from review.web.core import responses
 from review.web.core.filters import Facet, Filters, parse_filters, read_number
-from review.web.core.responses import (
-    SeeOther,
-    actor,
-    after_post,
-    field,
-    page,
-    require_permission,
-    wants_json,
-)
 from review.web.core.template_tags import label
 from review.web.render.markdown import render_markdown
 from review.web.render.tokens import Look
@@ -121,7 +105,7 @@ def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
 def queue(request: HttpRequest) -> HttpResponse:
     filters = read_filters(request)
     after = cast(QueueCursor | None, filters.place(int, str, str, int))
-    return page(
+    return responses.page(
         request,
         "review/queue.html",
         lambda: _list_context(request, filters, after),
@@ -197,7 +181,7 @@ class BadForm(UsageRefused):
 @require_POST
 def dispose(request: HttpRequest) -> HttpResponse:
     """Decide about the finding whose button was pressed, or else about those that are ticked."""
-    require_permission(request, PERMISSION)
+    responses.require_permission(request, PERMISSION)
     filters = read_filters(request)
     word, _blank, one = request.POST.get("one", "").partition(" ")
     named = [one] if one else request.POST.getlist("finding")
@@ -208,14 +192,13 @@ def dispose(request: HttpRequest) -> HttpResponse:
     queue = find(filters)
     cursor = queue.first_cursor(posted.findings)
     line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
-    return after_post(request, filters.url(), focus=line.row_id if line else "")
+    return responses.after_post(request, filters.url(), focus=line.row_id if line else "")
 
 
-def _read_form(request: HttpRequest, state: str, named: Sequence[str] = ()) -> DispositionRequest:
-    """Read the request from the form.
-
-    :param named: each finding's fingerprint and the id of the disposition that was shown.
-    """
+def _read_form(
+    request: HttpRequest, state: str, named: Sequence[str] = ()
+) -> triage.DispositionRequest:
+    """Read the request; `named` are fingerprints with the disposition shown."""
     if state not in DispositionState.values:
         words = ", ".join(DispositionState.values)
         raise BadForm(f"a finding cannot be {state!r}", hint=f"it can be {words}")
@@ -226,20 +209,22 @@ def _read_form(request: HttpRequest, state: str, named: Sequence[str] = ()) -> D
         if not (fingerprint.isalnum() and len(fingerprint) <= 16) or number is None:
             raise BadForm("the form names no finding", hint="reload the page")
         findings[fingerprint] = number
-    reason = field(request, "reason", max_length=MAX_REASON)
-    return DispositionRequest(DispositionState(state), actor(request), reason, findings)
+    reason = responses.field(request, "reason", max_length=MAX_REASON)
+    return triage.DispositionRequest(
+        DispositionState(state), responses.actor(request), reason, findings
+    )
 
 
 def _dispose(
     request: HttpRequest, state: str, named: Sequence[str]
-) -> tuple[DispositionRequest, Triaged]:
+) -> tuple[triage.DispositionRequest, triage.Triaged]:
     posted = _read_form(request, state, named)
-    done = dispose_findings(posted, config=settings.current(), now=timezone.now())
+    done = triage.dispose_findings(posted, config=settings.current(), now=timezone.now())
     _report(request, done, posted.state)
     return posted, done
 
 
-def _report(request: HttpRequest, done: Triaged, state: DispositionState) -> None:
+def _report(request: HttpRequest, done: triage.Triaged, state: DispositionState) -> None:
     """Say what was done and, by name, what was not; remember it for an undo."""
     if done.moved:
         word = "opened again" if state is DispositionState.OPEN else state.value
@@ -268,28 +253,30 @@ def _name(fingerprint: str) -> str:
 @require_http_methods(["GET", "POST"])
 def all_matching(request: HttpRequest) -> HttpResponse:
     """Show what deciding about all findings that match would do; do it once it is confirmed."""
-    require_permission(request, PERMISSION)
+    responses.require_permission(request, PERMISSION)
     filters = read_filters(request)
     if request.method == "GET":
         url = f"{reverse('queue')}?{filters.query}&format=json"
-        return SeeOther(url) if wants_json(request) else _confirm(request, filters)
+        return (
+            responses.SeeOther(url) if responses.wants_json(request) else _confirm(request, filters)
+        )
     posted = _read_form(request, request.POST.get("as", ""))
     expected = read_number(request.POST.get("expected", ""))
     if expected is None:
         raise BadForm("the form does not say how many findings were counted")
     wanted, config, now = queue_filter(filters), settings.current(), timezone.now()
     try:
-        done = dispose_matching(wanted, expected, posted, config=config, now=now)
-    except QueueMoved as moved:
-        if wants_json(request):
+        done = triage.dispose_matching(wanted, expected, posted, config=config, now=now)
+    except triage.QueueMoved as moved:
+        if responses.wants_json(request):
             raise
         return _confirm(request, filters, moved, posted.state)
     _report(request, done, posted.state)
-    return after_post(request, filters.url())
+    return responses.after_post(request, filters.url())
 
 
 def _confirm(
-    request: HttpRequest, filters: Filters, moved: QueueMoved | None = None, chosen: str = ""
+    request: HttpRequest, filters: Filters, moved: triage.QueueMoved | None = None, chosen: str = ""
 ) -> HttpResponse:
     queue = find(filters)
     gates = list(queue.count_by_gate().items())
@@ -312,19 +299,21 @@ def _confirm(
 @require_POST
 def take_back(request: HttpRequest) -> HttpResponse:
     """Undo this person's last action in this browser, if there was no later decision."""
-    require_permission(request, PERMISSION)
+    responses.require_permission(request, PERMISSION)
     action = request.session.get(LAST_ACTION)
     if action is None:
-        raise NothingToUndo("there is nothing of yours to take back")
+        raise triage.NothingToUndo("there is nothing of yours to take back")
     filters = read_filters(request)
-    done = undo(datetime.fromisoformat(action["at"]), actor=actor(request), now=timezone.now())
+    done = triage.undo(
+        datetime.fromisoformat(action["at"]), actor=responses.actor(request), now=timezone.now()
+    )
     del request.session[LAST_ACTION]
     what = action["what"]
     if done.moved:
         messages.success(request, f"Undone: {what[:1].lower()}{what[1:]}.")
     _report_refusals(request, done.not_moved)
     lines = find(filters).of(done.moved)
-    return after_post(request, filters.url(), focus=lines[0].row_id if lines else "")
+    return responses.after_post(request, filters.url(), focus=lines[0].row_id if lines else "")
 
 
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
@@ -332,7 +321,7 @@ def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     queue = find(filters)
     with Corpus(settings.current()) as corpus:
         shown = read_finding(fingerprint, queue=queue, corpus=corpus)
-    return page(
+    return responses.page(
         request,
         "review/finding.html",
         lambda: _context(request, shown, queue, filters),
@@ -388,12 +377,12 @@ def _queue_url(filters: Filters, line: QueueLine | None, queue: Queue) -> str:
 @require_POST
 def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Decide about the finding, and go on to the next one."""
-    require_permission(request, PERMISSION)
+    responses.require_permission(request, PERMISSION)
     filters = read_filters(request)
     named = [f"{fingerprint} {request.POST.get('seen', '')}"]
     _posted, done = _dispose(request, request.POST.get("as", ""), named)
     if not done.moved:
-        return SeeOther(_page_of(fingerprint, filters))
+        return responses.SeeOther(_page_of(fingerprint, filters))
     queue = find(filters)
     cursor = queue.first_cursor([fingerprint])
-    return SeeOther(_url(cursor and queue.next(cursor), filters) or filters.url())
+    return responses.SeeOther(_url(cursor and queue.next(cursor), filters) or filters.url())

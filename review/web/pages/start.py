@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from msgspec import structs
 
-from review import settings
+from review import models, settings
 from review.documents.base import Document, from_row
 from review.domain.paths import gate_label
 from review.jobs.board import show_event
@@ -29,15 +29,6 @@ from review.jobs.job_documents import (
     EventListJson,
 )
 from review.knowledge_base import Corpus
-from review.models import (
-    Acceptance,
-    DecisionEvent,
-    Disposition,
-    Finding,
-    JobEvent,
-    ReviewJob,
-    latest_of,
-)
 from review.overview.status import (
     GateStatusJson,
     PartitionStatusJson,
@@ -94,7 +85,7 @@ def _context(filters: Filters) -> dict[str, Any]:
         "covers": [_cover(read_coverage(states, name)) for name in states.partitions],
         # Processes with running jobs, the longest at work first.
         "sweeps": list(
-            ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
+            models.ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
             .values("claimed_by", "parent_host", "parent_pid")
             .annotate(jobs=Count("pk"), since=Min("started_at"))
             .order_by("since")
@@ -174,12 +165,7 @@ def costs(request: HttpRequest) -> HttpResponse:
 def make_chart(
     ends: Sequence[datetime], series: Mapping[str, Sequence[float]], *, digits: int = 0
 ) -> dict[str, Any] | None:
-    """Make lines over the same weeks, with one scale from 0 to `top`; None where every value is 0.
-
-    `rows` has a row for each week, for the table that says the same.
-
-    :param digits: after the point.
-    """
+    """Make lines and rows over the same weeks, up to `top`; None where every value is 0."""
     top = max((value for values in series.values() for value in values), default=0)
     if not top:
         return None
@@ -277,10 +263,7 @@ def _events_document(found: Iterable[EventRow], following: str | None) -> EventL
 def newest_events(
     filters: Filters, *, limit: int, gates_folder: str
 ) -> tuple[list[EventRow], Key | None]:
-    """Return the events that match, newest first, and where the list continues; None at its end.
-
-    Keys are assigned in the order of time, so every kind is read by its key alone.
-    """
+    """Return the events that match, newest first (by key), and where the list continues."""
     keys = filters.place(*[int] * len(EventKind)) or (0,) * len(EventKind)
     # A key of each kind; 0 means its newest.
     cursor = dict(zip(EventKind, keys, strict=True))
@@ -292,7 +275,9 @@ def newest_events(
     found = merged[:limit]
     marks = {row.fingerprint for _at, kind, row in found if kind is EventKind.FINDING}
     # The latest report of each finding.
-    reported = latest_of(Finding.objects.select_related("pair__note", "pair__gate"), marks)
+    reported = models.latest_of(
+        models.Finding.objects.select_related("pair__note", "pair__gate"), marks
+    )
     events = [
         EventRow(kind, row.pk, at, _event(kind, row, reported, gates_folder))
         for at, kind, row in found
@@ -312,11 +297,11 @@ def _streams(filters: Filters) -> dict[EventKind, QuerySet[Any]]:
         given[EventKind.FINDING]["state__in"] = states
     selected = list(given) or list(EventKind)
     streams: dict[EventKind, QuerySet[Any]] = {
-        EventKind.JOB: JobEvent.objects.all(),
-        EventKind.FINDING: Disposition.objects.all(),
-        EventKind.REVIEW: DecisionEvent.objects.select_related("pair__note", "pair__gate"),
+        EventKind.JOB: models.JobEvent.objects.all(),
+        EventKind.FINDING: models.Disposition.objects.all(),
+        EventKind.REVIEW: models.DecisionEvent.objects.select_related("pair__note", "pair__gate"),
         # The acceptance of a review itself is shown by the event of its job.
-        EventKind.ACCEPTANCE: Acceptance.objects.exclude(kind=AcceptanceKind.FULL_REVIEW)
+        EventKind.ACCEPTANCE: models.Acceptance.objects.exclude(kind=AcceptanceKind.FULL_REVIEW)
         .select_related("note", "gate", "model_partition")
         .annotate(at=F("accepted_at")),
     }
@@ -331,7 +316,7 @@ def _streams(filters: Filters) -> dict[EventKind, QuerySet[Any]]:
     }
 
 
-def _event(kind: EventKind, row: Any, reported: dict[str, Finding], folder: str) -> Document:
+def _event(kind: EventKind, row: Any, reported: dict[str, models.Finding], folder: str) -> Document:
     if kind is EventKind.JOB:
         return show_event(row)
     finding = reported.get(row.fingerprint) if kind is EventKind.FINDING else None

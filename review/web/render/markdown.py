@@ -117,10 +117,7 @@ def render_markdown(
 def render_plain(
     text: str, *, quotes: Sequence[FindingMark] = (), prefix: str = "text-"
 ) -> SafeString:
-    """Return `text` line by line as it is written, each line under the id `<prefix>L<line>`.
-
-    Lines end at a line feed only, as the lines of findings count them.
-    """
+    """Return `text` line by line, ended by line feeds, each under the id `<prefix>L<line>`."""
     marks: defaultdict[int, list[FindingMark]] = defaultdict(list)
     for mark in quotes:
         marks[mark.line].append(mark)

@@ -70,11 +70,7 @@ _ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
 
 @dataclass(frozen=True)
 class Look:
-    """The rendering options of a text.
-
-    :param prefix: keeps the ids of two texts on one page apart.
-    :param headings: how many levels the text's headings go down, and the highest they may be.
-    """
+    """The rendering options of a text; `prefix` keeps the ids of two texts on a page apart."""
 
     link_to: LinkTo | None = None
     prefix: str = "text-"
@@ -84,11 +80,7 @@ class Look:
 
 @dataclass
 class Dressing:
-    """Prepares the tokens of one text for a page.
-
-    :param first: the line of the file, from 1, of the first parsed line.
-    :param notes: the line of the file and the HTML to put before the block that holds it.
-    """
+    """Prepares the tokens of one text for a page, with HTML of `notes` before blocks of lines."""
 
     look: Look
     first: int
