@@ -35,7 +35,8 @@ class QueueFindingJson(Document, kw_only=True):
 
     `line` is 1-based in the text that was reviewed, `line_now` in today's; null: not found there.
     `quote_gone`: it was found in the first, and is not in the other. `of_whole_review`: the review
-    decided so and lists no such finding; this entry represents its decision.
+    decided so and lists no such finding; this entry represents its decision. `decided_by` and
+    `decision_reason` are those of its last disposition.
     """
 
     fingerprint: str
@@ -48,6 +49,8 @@ class QueueFindingJson(Document, kw_only=True):
     regressed: bool
     quote_gone: bool = False
     of_whole_review: bool = False
+    decided_by: str | None = None
+    decision_reason: str | None = None
 
 
 class QueueEntryJson(Document, kw_only=True):

@@ -25,7 +25,7 @@ from review.models import Disposition, FindingState, batched
 from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine
 from review.reviews.read import rationales
 from review.selection.names import digests_of, is_below
-from review.vocabulary import NoteNow, Seen
+from review.vocabulary import DispositionState, NoteNow, Seen
 
 _LAST_ORDINAL = 2**31 - 1
 
@@ -113,13 +113,20 @@ def read_entries(
     for chunk in batched(reviews, _AT_ONCE):
         texts = rationales(found[0].pair_id for found in chunk)
         quotes.load({found[0].pair_id for found in chunk if found[0].since == NoteNow.CHANGED})
+        decided = (line for found in chunk for line in found if line.state != DispositionState.OPEN)
+        latest = Disposition.objects.latest_of(line.fingerprint for line in decided)
         for found in chunk:
-            yield make_entry(queue, found, quotes, texts.get(found[0].pair_id))
+            yield make_entry(queue, found, quotes, latest, texts.get(found[0].pair_id))
 
 
 def make_entry(
-    queue: Queue, lines: Sequence[QueueLine], quotes: QuoteFinder, rationale: str | None = None
+    queue: Queue,
+    lines: Sequence[QueueLine],
+    quotes: QuoteFinder,
+    decided: Mapping[str, Disposition],
+    rationale: str | None = None,
 ) -> QueueEntryJson:
+    """Make the entry of a review; `decided` has the last disposition of each of its findings."""
     first = lines[0]
     gate_id = queue.gate_id(first.gate_path)
     return from_row(
@@ -131,7 +138,7 @@ def make_entry(
         review_pair_id=first.pair_id,
         note_changed_since=first.since != NoteNow.SAME,
         later_pass_in=queue.passed_in(first),
-        findings=[_finding(line, quotes) for line in lines],
+        findings=[_finding(line, quotes, decided.get(line.fingerprint)) for line in lines],
         rationale=rationale,
         noisy=queue.why_last(first),
     )
@@ -151,7 +158,7 @@ def read_page(
     for note_path, group in groupby(lines, key=attrgetter("note_path")):
         rows = []
         for line in group:
-            entry = make_entry(queue, [line], quotes)
+            entry = make_entry(queue, [line], quotes, latest)
             rows.append(QueuePageRow(line, entry, entry.findings[0], latest.get(line.fingerprint)))
         notes.append(QueueNote(note_path, rows[0].line.since, totals[note_path], rows))
     return notes, lines[-1].cursor if len(found) > limit else None
@@ -171,7 +178,7 @@ def read_entry_page(
     return list(read_entries(queue, corpus, found)), end if end and queue.after(end, 1) else None
 
 
-def _finding(line: QueueLine, quotes: QuoteFinder) -> QueueFindingJson:
+def _finding(line: QueueLine, quotes: QuoteFinder, decided: Disposition | None) -> QueueFindingJson:
     quote = line.quote or ""
     now = QuoteNow(line.line if line.since == NoteNow.SAME else None, is_gone=False)
     if line.since == NoteNow.CHANGED:
@@ -186,6 +193,8 @@ def _finding(line: QueueLine, quotes: QuoteFinder) -> QueueFindingJson:
         regressed=line.seen == Seen.REGRESSED,
         quote_gone=now.is_gone,
         of_whole_review=line.finding_id is None,
+        decided_by=decided and decided.actor,
+        decision_reason=decided and decided.reason,
     )
 
 

@@ -52,10 +52,11 @@ def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPa
     """Read the finding with this fingerprint, in the queue or not."""
     line, out_because = _in_queue(fingerprint, queue) or _out_of_queue(fingerprint, corpus)
     pair = _pair(line.pair_id)
-    entry = make_entry(queue, [line], states.QuoteFinder(corpus))
-    passage, is_old = _passage(entry.findings[0], pair, corpus, line.note_path)
     rows = models.Disposition.objects.filter(fingerprint=fingerprint).order_by("-pk")
     dispositions, occurrences = list(rows[:_MAX_HISTORY]), _occurrences(line)
+    latest = {it.fingerprint: it for it in dispositions[:1]}
+    entry = make_entry(queue, [line], states.QuoteFinder(corpus), latest)
+    passage, is_old = _passage(entry.findings[0], pair, corpus, line.note_path)
     document = from_row(
         states.FindingPageJson,
         entry,

@@ -65,11 +65,22 @@ class TestEntries:
                     "regressed": False,
                     "quote_gone": False,
                     "of_whole_review": False,
+                    "decided_by": None,
+                    "decision_reason": None,
                 }
             ],
             "rationale": WARN,
             "noisy": None,
         }
+
+    def test_a_settled_finding_says_by_whom_and_why(self, warned):
+        fingerprint = queue()["entries"][0]["findings"][0]["fingerprint"]
+        said = ("--as", "rejected", "--actor", "human:ada", "--reason", "it has one")
+        assert run("dispose_finding", fingerprint, *said).exit == 0
+
+        assert (
+            "rejected by human:ada: it has one" in run("warn_selector", "--status", "rejected").out
+        )
 
     def test_a_fail_is_in_the_queue_and_a_pass_is_not(self, root):
         review_pairs(root, ("a.md", "prose/x"), review=FAIL)

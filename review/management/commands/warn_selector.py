@@ -178,6 +178,9 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
             yield f"    {said} [{output.finding_state(finding)}]"
             if finding.of_whole_review:
                 yield f"      commonplace render_review --review-pair-id {entry.review_pair_id}"
+            if finding.decided_by:
+                reason = f": {finding.decision_reason}" if finding.decision_reason else ""
+                yield f"      {finding.status} by {finding.decided_by}{reason}"
             if finding.quote:
                 yield f"      > {finding.quote}"
 
