@@ -166,6 +166,7 @@ def resolve_link(
         is_named = kind in _BY_NAME and not (
             kind is None and target.partition("#")[0].endswith(".md")
         )
+        is_named |= base.flavour.name == "obsidian"  # which finds any link as it finds wikilinks
         for name, anchor in _readings(target):
             path = _by_path(name, note_path, base)
             path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
@@ -245,6 +246,9 @@ def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> 
         found = next((path for path in assets if path in base.known), None)
     elif is_of_root and site_root is not None:  # sites write addresses in small letters
         found = _by_stem(f"{site_root}/{name.strip('@/')}".lstrip("/"), note_path, base.stems)
+    elif base.flavour.name == "hugo" and "." not in (page := name.removesuffix(".md")):
+        names = (page, f"{page}/_index", f"{page}/index")  # as `ref` finds a page
+        found = next(filter(None, (_by_stem(one, note_path, base.stems) for one in names)), None)
     elif not base.flavour.wikilinks and "." not in name:
         found = _by_stem(name, note_path, base.stems)
     return found or _by_address(name, base)

@@ -34,7 +34,9 @@ _TOP_PAGE = re.compile(r"/[\w-]+/?(?:#.*)?")
 _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
-    r"(?:\b(?:url|uri|address|endpoint)(?: is)?:?|\b(?:go|browse|points?|listens?|running|redirects?"
+    r"(?:\b(?:url|uri|address|endpoint|indirizzo|adresse|direcci[oó]n|endereço|адрес)(?: is)?:?|地址"
+    r"|\b(?:e\.g\.|for example|for instance|par exemple|por ejemplo|zum beispiel|например)[,:]?|例如[:：]?"
+    r"|\b(?:go|browse|points?|listens?|running|redirects?"
     r"|nav[ie]g\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
     r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
     re.IGNORECASE,
@@ -45,8 +47,10 @@ _LONGEST_NAME = 5  # words
 _LONGEST_LABEL = 3  # words
 _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
-    r"(?:[*_]{0,2}[\w][\w .()#-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
+    r"[\w-]+:: .*|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
+_LABELLED = re.compile(r"\w[^\n]*(?:[:\uff1a]|\s[-\u2013\u2014])$")
+_FEWEST_REASONS = 2  # words
 _INDEX = re.compile(
     r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
     re.IGNORECASE,
@@ -81,10 +85,15 @@ def unresolved_links(page: Page) -> Iterator[TypedFinding]:
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
     """True if it may be no link, because no wikilink of the note resolves, or a page of the site."""
     flavour = page.given.flavour
+    if flavour.name == "logseq" and link.target.startswith(("[[", "(")):
+        return True  # `[words]([[page]])`, `[words](((block)))`
     if flavour.name in ("commonmark", "github", "logseq") and link.kind is LinkKind.WIKILINK:
         return flavour.name == "logseq" or not any(
             other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
         )
+    is_name = flavour.name == "hugo" and "/" not in link.target
+    if is_name and re.search(rf"ref\s+\W?{re.escape(link.target)}", page.line(link.line)):
+        return True  # the build of the site fails, unless it brings the page in
     # A page of a folder that is not here may be brought in by the build of the site.
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
     folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
@@ -114,8 +123,6 @@ def _is_shown_as_code(line: str, target: str) -> bool:
 )
 def bare_urls(page: Page) -> Iterator[TypedFinding]:
     for block in page.prose:
-        if _METADATA.fullmatch(block.text.strip()):
-            continue
         for url in block.inline.urls:
             # The name of a site says what it leads to, and so does what the reader is told to type.
             is_host = _HOST_ONLY.fullmatch(url.target)
@@ -124,9 +131,9 @@ def bare_urls(page: Page) -> Iterator[TypedFinding]:
                 continue
             if block.link_at(url.start):
                 continue
-            says = is_host or _TYPED.search(block.text[: url.start])
+            says = is_host or _TYPED.search(block.text[: url.start]) or _is_explained(block, url)
             said = "a naked address: a reader cannot tell what it leads to"
-            severity = info_if(says is not None)
+            severity = info_if(bool(says))
             yield block.finding(said, url.start, before=_CONTEXT, severity=severity)
 
 
@@ -140,11 +147,23 @@ def _is_named(text: str, url: InlineLink) -> bool:
         return True  # to be cloned, or not the whole of it
     if "Copyright (c)" in text:
         return True
-    # A line of its own below or above what it is.
     above, _, line = text[: url.start].rpartition("\n")
     rest = text[url.end :].partition("\n")[0]
+    if _METADATA.fullmatch(f"{line}{url.target}{rest}".strip()):
+        return True
+    # A line of its own below or above what it is.
     others = above.strip() or text[url.end :].strip(" \\\n")
     return bool(others) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
+
+
+def _is_explained(block: Block, url: InlineLink) -> bool:
+    """True for an item that says what the address leads to, before or after it, or in the item above."""
+    if block.kind is not BlockKind.ITEM:
+        return False
+    before, after = block.prose[: url.start].strip(" <*_"), block.prose[url.end :].strip(" .)>*_|")
+    if before:
+        return not after and bool(_LABELLED.search(before))
+    return word_count(after) >= _FEWEST_REASONS or (not after and len(block.inside) > 1)
 
 
 @rule(

@@ -43,6 +43,9 @@ _WHOLE_PLACEHOLDER = re.compile(
     r"announced|done|filled in)|coming soon|fill (?:me |this )?in|work in progress|"
     r"under construction|placeholder(?: text)?))[*_)\]]{0,3}[.!…]{0,3}"
 )
+_FEWEST_FILLERS = 3
+_MARKED = "a mark of work to be done"
+_TEMPLATE = re.compile(r"(?:^|[/_. -])templates?(?:[/_. -]|$)", re.IGNORECASE)
 _LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
 _UNITS = (
     r"(?:week|weekend|month|quarter|year|semester|spring|summer|autumn|fall|winter|monday|"
@@ -165,24 +168,35 @@ def _is_no_prose(block: Block) -> bool:
     "Write what is missing, or take the place out and keep the task where tasks are kept.",
 )
 def placeholder_text(page: Page) -> Iterator[TypedFinding]:
-    # Where the source is shown too, the filler is an example.
+    # Where the source is shown too, or the filler stands again and again, it shows a layout.
     is_shown = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
+    is_layout = len(_LOREM.findall(page.given.text)) >= _FEWEST_FILLERS
+    gravity = Severity.INFO if is_layout else Severity.FAIL
+    severity = info_if(bool(_TEMPLATE.search(page.given.note_path)))
     for block in page.texts:
         kind, prose = block.kind, block.prose
         if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
             continue
         for found in () if is_shown else _LOREM.finditer(prose):
             said = "filler text stands for what is to be written"
-            yield block.finding(said, found.start(), before=_CONTEXT, severity=Severity.FAIL)
+            yield block.finding(said, found.start(), before=_CONTEXT, severity=gravity)
         is_whole = _WHOLE_PLACEHOLDER.fullmatch(prose.strip())
         if kind in (BlockKind.CELL, BlockKind.HEADER):
-            if is_whole and kind is BlockKind.CELL:
-                yield block.finding("a table cell waits to be filled")
+            if kind is BlockKind.CELL and prose.strip(" *_()[]") in ("TODO", "FIXME", "TBD", "TBC"):
+                yield block.finding("a table cell waits to be filled", severity=severity)
         elif is_whole and kind is not BlockKind.HEADING:
-            yield block.finding("a placeholder stands in place of the text")
+            yield block.finding("a placeholder stands in place of the text", severity=severity)
         else:
             for found in _PLACEHOLDER.finditer(prose):
-                yield block.finding("a mark of work to be done", found.start(), before=_CONTEXT)
+                if not _is_task_or_name(page, block, found):
+                    yield block.finding(_MARKED, found.start(), before=_CONTEXT, severity=severity)
+
+
+def _is_task_or_name(page: Page, block: Block, found: re.Match[str]) -> bool:
+    """True for a block that Logseq keeps as a task, and for letters said before: "Big Cat (BC)"."""
+    is_task = page.given.flavour.name == "logseq" and not block.prose[: found.start()].strip("#* ")
+    capitals = "".join(filter(str.isupper, block.text[: found.start()]))
+    return is_task or (found[0][0] in "([" and capitals.endswith(found[0].strip("()[]")))
 
 
 @rule("times are given so that they stay true", "Name the date or the version that is meant.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
@@ -209,14 +209,16 @@ _WITHOUT = "an image without alternative text"
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
     r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
-    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您]|注意|不要"
+    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode|не|это|имеет|будет|нужно|может)\b"
+    r"|n['\u2019]t\b|[你您]|注意|不要"
 )
 _QUESTION = re.compile(
     r"(?:how|what|when|where|which|who|why|whether|was|wer|wie|wann|warum|wo|comment|pourquoi|quand|où"
-    r"|qu|cómo|qué|cuándo|dónde|come|perché|como|por)\b",
+    r"|qu|cómo|qué|cuándo|dónde|come|perché|como|por|что|как|где|когда|почему|зачем)\b",
     re.IGNORECASE,
 )
 _LONGEST_HEADING = 80
+_STOPS = (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f", "\uff1a", "\u0964")
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
 
@@ -255,6 +257,7 @@ def _fault_of(alternative: str) -> str:
 )
 def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
     counts = Counter(block.text.strip() for block in page.blocks)
+    lead = {block.line for block in takewhile(_may_be_above_text, page.blocks) if page.title}
     for block, below in pairwise(page.blocks):
         text = block.text.strip()
         if block.kind is not BlockKind.PARAGRAPH or BlockKind.ITEM in block.inside:
@@ -267,6 +270,14 @@ def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
         words = (found[1] or found[2]).strip()
         is_sentence = _CLAUSE.search(words) and not _QUESTION.match(words)
         if words and words[-1].isalnum() and not is_sentence:
-            # Repeated text there is a label.
+            # Repeated text there is a label; between title and text it may name the author; in
+            # small letters it may be part of a sentence, such as "or".
+            is_doubtful = counts[text] > 1 or block.line in lead or words[0].islower()
             said = f"the bold line {shown(words)} stands where a heading would"
-            yield block.finding(said, severity=info_if(counts[text] > 1))
+            yield block.finding(said, severity=info_if(is_doubtful))
+
+
+def _may_be_above_text(block: Block) -> bool:
+    """True for a title, a byline, a notice: what is no section and ends no sentence."""
+    is_prose = block.kind in _HEADS and block.prose.rstrip(" *_").endswith(_STOPS)
+    return block.level <= _TOP and not is_prose
