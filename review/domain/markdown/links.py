@@ -88,6 +88,7 @@ class ResolvedLink:
 
 
 _EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
+_SOURCES = ("md", "rst", "html.erb", "html.md.erb")  # of an HTML page
 _ASSETS = [["static"], ["public"], ["assets"]]
 _LANGUAGE = re.compile(r"(?<=/)[a-z]{2}(?:-[a-zA-Z]{2,4})?(?=/)")
 _GENERATED = re.compile(
@@ -214,12 +215,7 @@ def _readings(target: str) -> Iterator[tuple[str, str]]:
 
 
 def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
-    site_root = base.flavour.site_root
-    roots: list[list[str]] = [[]]
-    if site_root is not None:
-        parts = site_root.split("/") if site_root else []
-        # Beside the folder of one language are those of the others.
-        roots = [parts, parts[:-1], [], *_ASSETS]
+    roots = _roots(note_path, base.flavour)
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     if base.flavour.makes_pages and not is_of_root:  # from the address of the page
@@ -236,6 +232,16 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
             if found := base.pages.get(page_of(path, base.flavour)):
                 return found
     return _by_site(name, note_path, base, is_of_root=is_of_root)
+
+
+def _roots(note_path: str, flavour: Flavour) -> list[list[str]]:
+    if flavour.name == "logseq":  # which keeps files beside the folder of the pages
+        return [[], [*note_path.split("/")[:-2], "assets"]]
+    if flavour.site_root is None:
+        return [[]]
+    parts = flavour.site_root.split("/") if flavour.site_root else []
+    # Beside the folder of one language are those of the others.
+    return [parts, parts[:-1], [], *_ASSETS]
 
 
 def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> str | None:
@@ -275,7 +281,7 @@ def _files_of(path: str) -> Iterator[str]:
         yield f"{name}.mdx"
         yield f"{name}.html"
         if name.endswith(".html"):
-            yield f"{name.removesuffix('.html')}.md"
+            yield from (f"{name.removesuffix('.html')}.{source}" for source in _SOURCES)
 
 
 def _joined(folder: list[str], name: str) -> str | None:

@@ -21,7 +21,7 @@ _TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|<[A-Za-z]")
 _CODE = re.compile(r"`[^`]*`")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
-    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^{$]*[{$])"
+    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|\S*(?:[{$]|\byour|_your|YOUR|XX))"
 )
 # Names that nothing has: links to them show how a link is written.
 _MADE_UP = re.compile(
@@ -35,7 +35,7 @@ _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
     r"(?:\b(?:url|uri|address|endpoint|indirizzo|adresse|direcci[oó]n|endereço|адрес)(?: is)?:?|地址"
-    r"|\b(?:e\.g\.|for example|for instance|par exemple|por ejemplo|zum beispiel|например)[,:]?|例如[:：]?"
+    r"|\b(?:e\.g\.|for example|for instance|par exemple|por ejemplo|zum beispiel|например)[,:]?|例如[:\uff1a]?"
     r"|\b(?:go|browse|points?|listens?|running|redirects?"
     r"|nav[ie]g\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
     r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
@@ -49,7 +49,8 @@ _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
     r"[\w-]+:: .*|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
-_LABELLED = re.compile(r"\w[^\n]*(?:[:\uff1a]|\s[-\u2013\u2014])$")
+# What stands between words and the address that closes them; "[x] (address)" is a slip.
+_CLOSED = re.compile(r"\w.*(?:[;,.!?\uff0c\u3002]|\s[-\u2013\u2014]|[-=]>|[^\s\])]\s?\()$")
 _FEWEST_REASONS = 2  # words
 _INDEX = re.compile(
     r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
@@ -157,13 +158,12 @@ def _is_named(text: str, url: InlineLink) -> bool:
 
 
 def _is_explained(block: Block, url: InlineLink) -> bool:
-    """True for an item that says what the address leads to, before or after it, or in the item above."""
-    if block.kind is not BlockKind.ITEM:
-        return False
-    before, after = block.prose[: url.start].strip(" <*_"), block.prose[url.end :].strip(" .)>*_|")
+    """True if words say what the address leads to: a citation, an item, or the item above."""
+    before, after = block.text[: url.start].strip(" <*_`"), block.prose[url.end :].strip(" .)>*_|")
     if before:
-        return not after and bool(_LABELLED.search(before))
-    return word_count(after) >= _FEWEST_REASONS or (not after and len(block.inside) > 1)
+        return before.endswith((":", "\uff1a")) or (not after and bool(_CLOSED.search(before)))
+    is_described = word_count(after) >= _FEWEST_REASONS or (not after and len(block.inside) > 1)
+    return block.kind is BlockKind.ITEM and is_described
 
 
 @rule(

@@ -168,16 +168,15 @@ def _is_no_prose(block: Block) -> bool:
     "Write what is missing, or take the place out and keep the task where tasks are kept.",
 )
 def placeholder_text(page: Page) -> Iterator[TypedFinding]:
-    # Where the source is shown too, or the filler stands again and again, it shows a layout.
-    is_shown = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
-    is_layout = len(_LOREM.findall(page.given.text)) >= _FEWEST_FILLERS
-    gravity = Severity.INFO if is_layout else Severity.FAIL
     severity = info_if(bool(_TEMPLATE.search(page.given.note_path)))
+    gravity = (
+        Severity.FAIL if severity is Severity.WARN and not _shows_filler(page) else Severity.INFO
+    )
     for block in page.texts:
         kind, prose = block.kind, block.prose
         if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
             continue
-        for found in () if is_shown else _LOREM.finditer(prose):
+        for found in _LOREM.finditer(prose):
             said = "filler text stands for what is to be written"
             yield block.finding(said, found.start(), before=_CONTEXT, severity=gravity)
         is_whole = _WHOLE_PLACEHOLDER.fullmatch(prose.strip())
@@ -187,16 +186,24 @@ def placeholder_text(page: Page) -> Iterator[TypedFinding]:
         elif is_whole and kind is not BlockKind.HEADING:
             yield block.finding("a placeholder stands in place of the text", severity=severity)
         else:
-            for found in _PLACEHOLDER.finditer(prose):
-                if not _is_task_or_name(page, block, found):
-                    yield block.finding(_MARKED, found.start(), before=_CONTEXT, severity=severity)
+            for found in _marks(page, block):
+                yield block.finding(_MARKED, found.start(), before=_CONTEXT, severity=severity)
 
 
-def _is_task_or_name(page: Page, block: Block, found: re.Match[str]) -> bool:
-    """True for a block that Logseq keeps as a task, and for letters said before: "Big Cat (BC)"."""
-    is_task = page.given.flavour.name == "logseq" and not block.prose[: found.start()].strip("#* ")
-    capitals = "".join(filter(str.isupper, block.text[: found.start()]))
-    return is_task or (found[0][0] in "([" and capitals.endswith(found[0].strip("()[]")))
+def _shows_filler(page: Page) -> bool:
+    """True if filler shows a layout: its source is shown too, or it stands again and again."""
+    in_code = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
+    return in_code or len(_LOREM.findall(page.given.text)) >= _FEWEST_FILLERS
+
+
+def _marks(page: Page, block: Block) -> Iterator[re.Match[str]]:
+    """Marks of work, but for a block that Logseq keeps as a task, and "Totally Big Duck (TBD)"."""
+    for found in _PLACEHOLDER.finditer(block.prose):
+        before = block.text[: found.start()]
+        is_task = page.given.flavour.name == "logseq" and not before.strip("#* ")
+        capitals = "".join(filter(str.isupper, before))
+        if not is_task and not (found[0][0] == "(" and capitals.endswith(found[0].strip("()"))):
+            yield found
 
 
 @rule("times are given so that they stay true", "Name the date or the version that is meant.")

@@ -12,7 +12,7 @@ from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.lists import EMPTY_ALTERNATIVES
 from review.runners.rules.page import Page
 from review.runners.rules.rule import info_if, rule
-from review.runners.rules.words import plain, safe_quote, shown
+from review.runners.rules.words import plain, safe_quote, shown, word_count
 from review.vocabulary import Severity
 
 _TOP = 1
@@ -210,7 +210,8 @@ _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
     r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
     r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode|не|это|имеет|будет|нужно|может)\b"
-    r"|n['\u2019]t\b|[你您]|注意|不要"
+    r"|n['\u2019]t\b|[你您]|注意|不[要能]",
+    re.IGNORECASE,
 )
 _QUESTION = re.compile(
     r"(?:how|what|when|where|which|who|why|whether|was|wer|wie|wann|warum|wo|comment|pourquoi|quand|où"
@@ -218,6 +219,8 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_HEADING = 80
+_MOST_WORDS = 8
+_CAPTION = re.compile(r"(?:fig|tab|abb|рис|[图圖表図]|그림)\w*\.?\s*\d", re.IGNORECASE)
 _STOPS = (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f", "\uff1a", "\u0964")
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
@@ -257,7 +260,7 @@ def _fault_of(alternative: str) -> str:
 )
 def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
     counts = Counter(block.text.strip() for block in page.blocks)
-    lead = {block.line for block in takewhile(_may_be_above_text, page.blocks) if page.title}
+    subtitles = set(_subtitles(page))
     for block, below in pairwise(page.blocks):
         text = block.text.strip()
         if block.kind is not BlockKind.PARAGRAPH or BlockKind.ITEM in block.inside:
@@ -270,11 +273,27 @@ def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
         words = (found[1] or found[2]).strip()
         is_sentence = _CLAUSE.search(words) and not _QUESTION.match(words)
         if words and words[-1].isalnum() and not is_sentence:
-            # Repeated text there is a label; between title and text it may name the author; in
-            # small letters it may be part of a sentence, such as "or".
-            is_doubtful = counts[text] > 1 or block.line in lead or words[0].islower()
+            # Repeated text there is a label.
+            is_doubtful = counts[text] > 1 or block.line in subtitles or _is_no_title(words)
             said = f"the bold line {shown(words)} stands where a heading would"
             yield block.finding(said, severity=info_if(is_doubtful))
+
+
+def _is_no_title(words: str) -> bool:
+    """True for what may be a sentence said with force, a part of one such as "or", or a caption."""
+    is_long = word_count(words) > _MOST_WORDS
+    return is_long or words[0].islower() or bool(_CAPTION.match(words))
+
+
+def _subtitles(page: Page) -> Iterator[int]:
+    """Yield the lines between title and text, and those of bold text alone right below a heading."""
+    yield from (block.line for block in takewhile(_may_be_above_text, page.blocks) if page.title)
+    starts = [at for at, block in enumerate(page.blocks) if block.kind is BlockKind.HEADING]
+    for start, end in pairwise([-1, *starts, len(page.blocks)]):
+        section = page.blocks[start + 1 : end]
+        bold = [block for block in section if _BOLD_LINE.fullmatch(block.text.strip())]
+        if len(bold) == 1 and bold[0] is section[0]:
+            yield bold[0].line
 
 
 def _may_be_above_text(block: Block) -> bool:
