@@ -29,7 +29,7 @@ from review.runners.api.run import open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
-from review.settings.config import Config
+from review.settings import Config
 from review.store.errors import retry_while_busy
 from review.sweeps.executors import CannotRun, model_call, with_blocks
 from review.sweeps.progress import JobRun, JobSent, JobUpdate
@@ -106,10 +106,7 @@ class BatchDispatch:
         may_start: Callable[[int], bool],
         on_update: Callable[[JobUpdate], None],
     ) -> None:
-        """Send all jobs that there are.
-
-        :raises BatchUndecided, BatchNotRecorded: whether a batch has arrived is not known.
-        """
+        """Send all jobs that there are; BatchUndecided, BatchNotRecorded: it may have arrived."""
         for batch in open_batches(runner=self.provider.settings.name):
             unrecorded = not batch.batch_id and not batch.is_being_sent(worker.processes)
             if unrecorded and not find_unrecorded(batch, self.provider):
@@ -200,10 +197,7 @@ def custom_id(job: ReviewJob) -> str:
 
 
 def find_unrecorded(batch: OpenBatch, provider: ApiProvider) -> str:
-    """Record the id of a batch whose submission was not recorded; empty: it never arrived.
-
-    :raises BatchUndecided, ProviderFailed: it is not known yet.
-    """
+    """Record the id of a batch whose submission was not recorded; empty: it never arrived."""
     names = [custom_id(job) for job in batch.jobs]
     started: datetime = batch.jobs[0].started_at  # type: ignore[assignment]
     found = provider.find(names, since=started - _CLOCKS_DIFFER)
@@ -224,16 +218,12 @@ SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "ca
 COLLECTED, OUT_OF_REACH = "collected", "out-of-reach"
 
 
-class UnknownBatch(InputRejected):
-    """No running job is in a batch with this id."""
+class UnknownBatch(InputRejected): ...
 
 
 @dataclass
 class BatchCollector:
-    """The operations of the batch commands; providers are opened once.
-
-    :param batch_ids: only these; none is all.
-    """
+    """The operations of the batch commands, on all batches or those of `batch_ids`."""
 
     actor: str
     config: Config
@@ -243,7 +233,6 @@ class BatchCollector:
     _providers: dict[str, ApiProvider] = field(default_factory=dict)
 
     def list(self) -> BatchesJson:
-        """The open batches, as the store knows them."""
         return self._each(lambda batch, shown: None)
 
     def collect(self) -> BatchesJson:

@@ -22,11 +22,7 @@ class ExitCode(IntEnum):
 
 
 class ReviewError(Exception):
-    """A refusal: what happened, in words an operator can act on.
-
-    Concrete classes sit in the module that raises them. `code` is what `--json` prints;
-    by default it is the class name in kebab case.
-    """
+    """A refusal in words an operator can act on; `code` is the class name in kebab case."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.FAILED
     code: ClassVar[str] = "review-error"

@@ -31,39 +31,32 @@ class ShallowClone(InputRejected):
 
 @dataclass(frozen=True)
 class Changes:
-    """Files below a folder that differ from a commit; paths are relative to the folder.
-
-    :param paths: of files that are there: committed, in the working tree, and untracked ones.
-    :param renamed: new path to old path.
-    """
+    """Files below a folder that differ from a commit: there, gone, and new path to old path."""
 
     merge_base: str
     paths: frozenset[str]
+    gone: frozenset[str]
     renamed: Mapping[str, str]
 
 
 def changes_since(folder: Path, revision: str) -> Changes:
-    """Compare the files below `folder` with the merge base of HEAD and a revision.
-
-    :raises ProgramNotStarted, GitRefused, ShallowClone: they cannot be compared.
-    """
+    """Compare the files below `folder` with the merge base of HEAD and a revision."""
     base = _merge_base(folder, revision)
     options = ("--name-status", "-z", "--find-renames", "--relative", "--no-ext-diff")
     words = iter(_words(_read(folder, "diff", *options, base, "--")))
     untracked = _words(_read(folder, "ls-files", "--others", "--exclude-standard", "-z"))
-    paths, renamed = set(untracked), {}
+    paths, gone, renamed = set(untracked), set(), {}
     for status in words:
         path = next(words)
         if status.startswith("R"):
             old, path = path, next(words)
             renamed[path] = old
-        if status != "D":
-            paths.add(path)
-    return Changes(base, frozenset(paths), renamed)
+            gone.add(old)
+        (gone if status == "D" else paths).add(path)
+    return Changes(base, frozenset(paths), frozenset(gone), renamed)
 
 
 def file_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """Return a file below `folder` as it was in a commit; None where there was none."""
     found = _git(folder, "cat-file", "blob", f"{commit}:./{path}")
     return None if found.returncode else found.stdout
 

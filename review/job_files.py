@@ -22,7 +22,7 @@ from django.core.files.storage import FileSystemStorage, Storage, storages
 from review.domain.paths import slug
 from review.errors import Conflict, InputRejected, ReviewError
 from review.private_files import FILE_MODE, create_file, make_private, replace_file, write_new
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 
 PROMPT_NAME = "prompt.md"
 OUTPUT_NAME = "bundle-output.md"
@@ -55,8 +55,7 @@ class ForeignJobFolder(Conflict):
     """A job's folder is there already and belongs to another store."""
 
 
-class ArtifactNotWritten(ReviewError):
-    """The system refused to write a file: no space, no permission."""
+class ArtifactNotWritten(ReviewError): ...
 
 
 class OutputNotReadable(InputRejected):
@@ -79,10 +78,7 @@ NEW_FILE_MODE = 0o666  # less the umask, as any new file of this user
 
 
 def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
-    """Write a file, or its pieces in order, over an older one; folders on the way are made.
-
-    :raises ArtifactNotWritten: the system refused.
-    """
+    """Write a file, or its pieces in order, over an older one; folders on the way are made."""
     with refusing_to(f"write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, [data] if isinstance(data, bytes) else data, mode=NEW_FILE_MODE)
@@ -108,10 +104,7 @@ _ASIDE_NUMBERS = 10**12
 
 
 class LocalFolder:
-    """A folder of this machine, in which a file appears whole, readable to its owner only.
-
-    Nothing is fsynced: every file here mirrors rows of the store. Methods raise OSError.
-    """
+    """A folder of this machine, where files appear whole, for their owner; raises OSError."""
 
     def __init__(self, location: Path) -> None:
         self._location = location
@@ -132,7 +125,6 @@ class LocalFolder:
         return True
 
     def read(self, name: str, *, limit: int) -> bytes:
-        """Read at most `limit` bytes of an ordinary file."""
         # Without O_NONBLOCK a pipe that a worker put there would hang us.
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
         with open(
@@ -143,10 +135,7 @@ class LocalFolder:
             return stream.read(limit)
 
     def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
-        """Make a folder that appears complete; False when something is there under its name.
-
-        :param owner: names the unfinished folder, so that two stores never meet in one.
-        """
+        """Make a folder that appears complete; False when something has its name."""
         unfinished = self._location / f".{name}.{owner}.tmp"
         # Of a creator that was killed: ids are allocated one creator at a time.
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -168,11 +157,9 @@ class LocalFolder:
             (self._location / name).rename(self._location / _aside_name(name))
 
     def remove_folder(self, name: str) -> None:
-        """Remove a folder and all that is in it; one that is not there is fine."""
         shutil.rmtree(self._location / name, ignore_errors=True)
 
     def folder_names(self) -> list[str]:
-        """Name the folders in it, hidden ones too."""
         with os.scandir(self._location) as entries:
             return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
@@ -191,10 +178,7 @@ class LocalFolder:
 
 
 class RemoteFolder:
-    """The methods of `LocalFolder` over any storage that Django knows, such as a shared bucket.
-
-    A file is written in one step as far as the storage does so.
-    """
+    """The methods of `LocalFolder` over any storage that Django knows, such as a shared bucket."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -258,10 +242,9 @@ MAX_OUTPUT_BYTES = 16_000_000
 
 
 class ArtifactStore:
-    """Job files in the artifacts folder, or in the storage that Django's `review_artifacts` names.
+    """Job files, by the paths of the rows, in the artifacts folder or Django's `review_artifacts`.
 
-    Paths are those of the rows. A path outside the artifacts folder (another
-    one was set when the job was made) is read and written where it is.
+    A path outside (another folder was set when the job was made) is used where it is.
     """
 
     def __init__(self, config: Config) -> None:
@@ -269,12 +252,7 @@ class ArtifactStore:
         self._files = _declared() or LocalFolder(config.artifacts)
 
     def make_folder(self, job_id: int, *, store_id: str, files: Mapping[str, bytes]) -> None:
-        """Make a new job's folder with `files`, the manifest among them.
-
-        What an id that was rolled back left there is moved aside, never deleted or reused.
-
-        :raises ForeignJobFolder, ArtifactNotWritten: it cannot be made.
-        """
+        """Make a new job's folder; what an id that was rolled back left there is moved aside."""
         name = folder_name(job_id)
         with refusing_to(f"write {name}"):
             while not self._files.create_folder(name, files, owner=store_id):
@@ -305,8 +283,7 @@ class ArtifactStore:
     def read_output(self, path: str) -> bytes | None:
         """The bytes of a bundle output, or None when there is none yet.
 
-        :raises OutputNotReadable: it is a folder, device or pipe, is too large, is forbidden, or is
-            a link that leads elsewhere: a worker could have us read what it cannot.
+        A link that leads elsewhere is refused: a worker could have us read what it cannot.
         """
         files, name = self._locate(path)
         if files.leads_out(name):

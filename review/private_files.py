@@ -15,8 +15,7 @@ FOLDER_MODE = 0o700
 def make_private(folder: Path) -> None:
     """Make `folder` and those on the way to it, none of them open to other users of the machine.
 
-    `Path.mkdir` gives only the last one its mode: those above it would be as open as the umask lets
-    them be. One that is there stays as it is.
+    `Path.mkdir` gives only the last one its mode. One that is there stays as it is.
     """
     missing = [folder]
     while not missing[-1].parent.exists():
@@ -34,10 +33,7 @@ def replace_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) 
 
 
 def create_file(path: Path, pieces: Iterable[bytes], *, mode: int = FILE_MODE) -> None:
-    """Write a file where nothing is, whole as soon as it is there; nobody's file is overwritten.
-
-    :raises FileExistsError: something is there, a dangling link included.
-    """
+    """Write a file whole where nothing is, or raise FileExistsError, for a dangling link too."""
     with _draft_of(path, pieces, mode) as draft:
         try:
             path.hardlink_to(draft)

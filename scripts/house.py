@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 42_250,
-    "statements": 23_250,
+    "lines in review/": 42_520,
+    "statements": 23_400,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import Grouping
 
 NOW = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)

@@ -27,7 +27,7 @@ from review.models import (
     ReviewStore,
 )
 from review.selection.documents import TargetInput, TargetJson
-from review.selection.gate_names import command_to_review, named_gates, read_named_note
+from review.selection.names import command_to_review, named_gates, read_named_note
 from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
 
 Key = tuple[str, str]

@@ -11,14 +11,7 @@ from typing import Any
 import msgspec
 from django.db import transaction
 
-from review.acceptance.ack import (
-    Ack,
-    AckOptions,
-    GateEdited,
-    NoteEdited,
-    apply_acks,
-    refused_json,
-)
+from review.acceptance.ack import Ack, AckOptions, GateEdited, NoteEdited, apply_acks, refused_json
 from review.acceptance.documents import AcksJson, KeyJson, RefusedKeyJson, TrivialAcksJson
 from review.documents.base import problem_json
 from review.domain.paths import gate_path_of, normalise_path
@@ -34,7 +27,7 @@ from review.models import ReviewPair, batched
 from review.protocol.quote_location import quote_lines
 from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
 from review.selection.select import SelectionRequest, is_trivial, select_targets
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import REQUESTED, AcceptanceKind, DispositionState, Grouping, Staleness
 
 _CHUNK = 200
@@ -117,10 +110,7 @@ def ack_trivial_changes(
     _ack_as_listed(
         [target for target in measured if (target.note_path, target.gate_path) not in gone],
         options=AckOptions(
-            model_partition=partition,
-            kind=AcceptanceKind.AUTO_ACK,
-            actor=actor,
-            reason=reason,
+            model_partition=partition, kind=AcceptanceKind.AUTO_ACK, actor=actor, reason=reason
         ),
         answer=acks,
         corpus=corpus,
@@ -263,7 +253,7 @@ class Pick:
 
 
 def ack_picks(
-    picks: Sequence[Pick], *, actor: str, reason: str, corpus: Corpus, config: Config, now: datetime
+    picks: Sequence[Pick], *, actor: str, reason: str, corpus: Corpus, now: datetime
 ) -> list[AcksJson]:
     """Ack exactly the texts that were shown; one answer per model partition.
 
@@ -274,13 +264,13 @@ def ack_picks(
     """
     return [
         ack_selection(
-            *read_ack_targets(selection, source=_SOURCE, config=config),
+            *read_ack_targets(selection, source=_SOURCE, config=corpus.config),
             actor=actor,
             reason=reason,
             corpus=corpus,
             now=now,
         )
-        for selection in _selections(picks, Staleness.NOTE_CHANGED.value, config)
+        for selection in _selections(picks, Staleness.NOTE_CHANGED.value, corpus.config)
     ]
 
 

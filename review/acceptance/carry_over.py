@@ -37,8 +37,8 @@ from review.models import (
     Texts,
     batched,
 )
+from review.selection.names import below, is_below
 from review.selection.orphans import EMPTY_SHA256, is_there
-from review.selection.path_filters import below, is_below
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200

@@ -22,15 +22,9 @@ from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
 from review.knowledge_base import Corpus, DraftPair
-from review.models import (
-    Acceptance,
-    CurrentAcceptance,
-    DecisionEvent,
-    ReviewPair,
-    ReviewStore,
-)
-from review.selection.gate_names import command_to_review, named_gates, read_named_note
-from review.settings.config import Config
+from review.models import Acceptance, CurrentAcceptance, DecisionEvent, ReviewPair, ReviewStore
+from review.selection.names import command_to_review, named_gates, read_named_note
+from review.settings import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
 _READ_AGAIN = "look at it again; nothing was written"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from review.errors import InputRejected, TryAgain
-from review.settings.config import Config
+from review.settings import Config
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -31,8 +31,7 @@ class NoWorkers(InputRejected):
     """`kb/review.toml` does not say which runner workers use for the partition."""
 
 
-class BrokerUnreachable(TryAgain):
-    """The broker does not answer."""
+class BrokerUnreachable(TryAgain): ...
 
 
 def make_application(config: Config) -> Celery:
@@ -59,10 +58,7 @@ def task_of(partition: str) -> str:
 
 
 def send_job(application: Celery, job_id: int, *, partition: str) -> None:
-    """Ask the workers of the partition to look at the job.
-
-    :raises BrokerUnreachable: names the broker without its password.
-    """
+    """Ask the workers of the partition to look at the job; names no password when it cannot."""
     from celery.exceptions import OperationalError
 
     try:
@@ -76,10 +72,7 @@ def send_job(application: Celery, job_id: int, *, partition: str) -> None:
 
 
 def waiting_messages(application: Celery, partition: str) -> int:
-    """Count the messages that no worker of the partition has taken yet.
-
-    :raises OperationalError: the broker does not answer.
-    """
+    """Count the messages that no worker of the partition has taken yet."""
     with application.connection_for_read() as connection:
         channel = connection.default_channel
         try:

@@ -31,7 +31,7 @@ from review.documents.base import from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
-from review.settings.config import Config
+from review.settings import Config
 from review.trials.documents import GateResultJson
 from review.trials.results import read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
@@ -50,7 +50,6 @@ def read_calibration(
     partitions: Collection[str] = (),
     with_agreement: bool = False,
     passes: int = 0,
-    config: Config,
 ) -> CalibrationJson:
     """Read the track record of gates, by gate text and partition, by lens and by partition.
 
@@ -62,7 +61,7 @@ def read_calibration(
     found = corpus.gates.resolve(gates) if gates else corpus.gates.gates
     keys = set(KbPath.objects.ids(gate.path for gate in found).values()) if gates else None
     decisions = read_decisions(keys) if with_agreement else None
-    reading = _Reading(config, decisions, read_gate_results(corpus, found))
+    reading = _Reading(corpus.config, decisions, read_gate_results(corpus, found))
     reading.select(keys, partitions)
     document = reading.document({gate.path: gate.sha256 for gate in corpus.gates.gates})
     if passes:

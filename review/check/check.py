@@ -15,6 +15,7 @@ from review.check.lock import LOCK_PATH, Lock, LockedFinding, LockedNote, read_l
 from review.documents.base import from_row, no_note_found, problem_json
 from review.domain.applicability import applies
 from review.domain.finding_identity import KnownFinding, own_fingerprints
+from review.domain.link_state import READING_RULES, link_facts, name_of
 from review.domain.paths import path_below
 from review.domain.problems import Problem, in_order
 from review.domain.staleness import Digests, staleness_reasons
@@ -23,13 +24,14 @@ from review.git import changes_since, file_at, prefix_of
 from review.ingest.parse import identify_findings, typed_findings
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
+from review.knowledge_base.walker import MARKDOWN
 from review.models import Finding
 from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import quote_lines
 from review.runners.rules.judge import RULES, judge
-from review.selection.path_filters import is_below
+from review.selection.names import is_below
 from review.selection.select import named_notes
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION
 from review.sweeps.executors import rule_input
 from review.vocabulary import QUEUED_DECISIONS, Decision, DispositionState, Severity, Staleness
 
@@ -63,26 +65,26 @@ class CheckRequest:
 
 
 class _Check:
-    """A check under way, with what could not be looked at.
+    """A check under way.
 
     :ivar locks: the first that has a review of a pair as it is answers for it.
-    :ivar baseline: a finding that it has is not new; None: nothing is compared.
     """
 
-    def __init__(self, corpus: Corpus, request: CheckRequest, config: Config, *, store: bool):
-        self.corpus, self.request, self.config = corpus, request, config
+    def __init__(self, corpus: Corpus, request: CheckRequest, *, store: bool):
+        self.corpus, self.request, self.config = corpus, request, corpus.config
         self.problems: list[Problem] = []
         self.notices: list[str] = []
         since = request.since
-        self.changes = None if since is None else changes_since(config.root, since)
+        self.changes = None if since is None else changes_since(corpus.config.root, since)
         self.gates = self._gates()
         self.notes = self._notes()
+        self.linking = dict(self._linking())
         self.locks = [*([stored_lock(corpus, self.notes)] if store else []), self._lock()]
         self.baseline = self._baseline()
         if request.models:
             lines = [line for lock in self.locks for line in lock.notes.values()]
             known = {review.model for line in lines for review in line.reviews}
-            self.notices += unknown_partitions(request.models, config=config, known=known)
+            self.notices += unknown_partitions(request.models, config=corpus.config, known=known)
         self.notices += corpus.unknown_muted()
 
     def _gates(self) -> list[Gate]:
@@ -102,8 +104,10 @@ class _Check:
         else:
             listed = corpus.notes_at(self._changed_paths(self.changes.paths, names))
         self.problems += listed.problems
-        only = self.request.current_only
-        return [note for note in listed.notes if note.status == "current" or not only]
+        return [note for note in listed.notes if self._is_wanted(note)]
+
+    def _is_wanted(self, note: NoteFacts) -> bool:
+        return note.status == "current" or not self.request.current_only
 
     def _changed_paths(self, paths: frozenset[str], names: Sequence[str]) -> frozenset[str]:
         """Return the paths to look at; say what is not looked at, and what is taken on trust."""
@@ -117,8 +121,22 @@ class _Check:
             return paths & {note.path for note in self.corpus.notes(names).notes}
         return paths
 
+    def _linking(self) -> Iterator[tuple[NoteFacts, frozenset[str]]]:
+        """Yield other notes with the names that they link to of files that the change touches."""
+        if self.changes is None or not any(gate.rule in READING_RULES for gate in self.gates):
+            return
+        gone, edited = (
+            {name_of(path) for path in paths if path.endswith(MARKDOWN)}
+            for paths in (self.changes.gone, self.changes.paths)
+        )
+        touched = gone | {f"{name}#" for name in gone | edited}
+        looked_at = {note.path for note in self.notes}
+        for note in self.corpus.notes(self.request.notes).notes if touched else ():
+            names = frozenset(touched.intersection(note.links.names))
+            if names and note.path not in looked_at and self._is_wanted(note):
+                yield note, names
+
     def read(self, path: str) -> NoteText:
-        """Read a note, or take the text that was given."""
         data = self.request.text
         return self.corpus.read_note(path) if data is None else NoteText.of(path, data)
 
@@ -242,25 +260,24 @@ class _Check:
         )
 
 
-def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store: bool) -> Report:
-    """Check notes; nothing is stored.
-
-    :param store: whether a store is open, whose reviews count.
-    :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
-    :raises ProgramNotStarted, GitRefused, ShallowClone: `since` cannot be answered.
-    """
-    check = _Check(corpus, request, config, store=store)
+def check_notes(corpus: Corpus, request: CheckRequest, *, store: bool) -> Report:
+    """Check notes, with the reviews of the open store if `store`; nothing is stored."""
+    check = _Check(corpus, request, store=store)
     pairs: list[tuple[str, str]] = []
     rows: list[_Row] = []
-    for facts in check.notes:
+    for facts in (*check.notes, *check.linking):
         try:
             note = check.read(facts.path)
         except UnreadableFile as refused:
             check.problems.append(refused.problem)
             continue
         gates = [gate for gate in check.gates if applies(gate.requirement, facts.kind)]
+        if names := check.linking.get(facts):
+            gates = [gate for gate in gates if gate.rule in READING_RULES]
+            rows += (row for row in check.judge(note, gates) if _is_on(row, names))
+        else:
+            rows += check.judge(note, gates)
         pairs += ((facts.path, gate.gate_id) for gate in gates)
-        rows += check.judge(note, gates)
     every = [row for row in rows if isinstance(row, CheckFindingJson)]
     muted = {} if request.gates else corpus.muted
     findings = [item for item in every if item.gate_id not in muted]
@@ -269,7 +286,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
     shown = [item for item in findings if item.new or not request.new_only]
     document = NotesCheckJson(
         merge_base=check.changes.merge_base if check.changes else None,
-        notes=len(check.notes),
+        notes=len(check.notes) + len(check.linking),
         gates=len(check.gates),
         pairs=len(pairs),
         findings=shown,
@@ -279,7 +296,13 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, config: Config, store:
         notices=check.notices,
     )
     document.tripped = "; ".join(_trips(document, request.fail_on)) or None
-    return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(config.root))
+    return Report(document, corpus.gates.gates, tuple(pairs), prefix_of(corpus.config.root))
+
+
+def _is_on(row: _Row, names: frozenset[str]) -> bool:
+    """Return True for a finding on a link to one of the names."""
+    quote = row.quote if isinstance(row, CheckFindingJson) else ""
+    return not names.isdisjoint(link_facts(quote, note_path=row.note_path).names)
 
 
 def _stale(note: NoteText, gate: Gate, reason: str) -> StalePairJson:

@@ -14,10 +14,7 @@ from review.vocabulary import Severity
 
 
 class CheckFindingJson(Document, kw_only=True):
-    """An open finding; `line` is 1-based in today's note, null if unknown.
-
-    `new`: the baseline has no finding of this fingerprint; null without a baseline.
-    """
+    """An open finding; `line` is in today's note; `new` is null without a baseline."""
 
     note_path: str
     gate_id: str
@@ -56,12 +53,7 @@ class NotesCheckJson(Document, kw_only=True):
 
 @dataclass(frozen=True)
 class Report:
-    """A check with what its formats need besides.
-
-    :param gates: all of them.
-    :param pairs: note path and gate id of all that was looked at, by note.
-    :param prefix: of the root in its repository, with a slash behind it, or `""`.
-    """
+    """A check with all gates, the pairs (note path, gate id) looked at, and the root's prefix."""
 
     document: NotesCheckJson
     gates: tuple[Gate, ...]
@@ -69,19 +61,16 @@ class Report:
     prefix: str
 
     def by_gravity(self) -> list[CheckFindingJson]:
-        """Return the findings, the gravest first, and new ones before others."""
         rank, findings = Severity.values.index, self.document.findings
         return sorted(findings, key=lambda found: (-rank(found.severity), not found.new))
 
     def stale_notes(self) -> Iterator[tuple[str, str]]:
-        """Yield each note with stale pairs, and a line that counts them by reason."""
         for note_path, pairs in groupby(self.document.stale, key=lambda pair: pair.note_path):
             reasons = sorted(Counter(pair.reason for pair in pairs).items())
             told = ", ".join(f"{number} {reason}" for reason, number in reasons)
             yield note_path, f"stale pairs: {told}"
 
     def summary(self) -> str:
-        """Return one line: what was checked and what was found."""
         found = self.document
         counted = Counter(item.severity for item in found.findings)
         numbers = ", ".join(f"{counted[word]} {word}" for word in reversed(Severity.values))

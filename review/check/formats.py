@@ -21,8 +21,6 @@ from review.vocabulary import Severity
 
 
 class _Level(NamedTuple):
-    """The words of the formats for a severity."""
-
     github: str
     rdf: str
     sarif: str
@@ -41,7 +39,6 @@ _NO_XML = re.compile("[\ufffe\uffff]")
 
 
 def text_lines(report: Report) -> Iterator[str]:
-    """Yield a summary, and a line a finding, stale note and problem."""
     yield f"checked {report.summary()}"
     for found in report.document.findings:
         told = f"{found.severity}{_new(found)} {found.gate_id}: {found.text} [{found.fingerprint}]"
@@ -184,10 +181,7 @@ def _message(text: str) -> dict[str, str]:
 
 
 def junit_lines(report: Report) -> Iterator[str]:
-    """Yield the document: a suite a note, a case a pair.
-
-    A pair with a warning or fail is a failure, a stale one is skipped.
-    """
+    """Yield a suite a note, a case a pair: warnings and fails are failures, stale ones skipped."""
     of_pair = attrgetter("note_path", "gate_id")
     stale = {of_pair(pair): pair.reason for pair in report.document.stale}
     findings: dict[tuple[str, str], list[CheckFindingJson]] = defaultdict(list)

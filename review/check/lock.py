@@ -22,14 +22,7 @@ from review.knowledge_base import Corpus, NoteFacts, NoteList
 from review.models import CurrentAcceptance, KbPath, ModelPartition, NamedKeys
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
-from review.settings.config import Config
-from review.vocabulary import (
-    ACCEPTING_DECISIONS,
-    Decision,
-    DispositionState,
-    ProblemCode,
-    Severity,
-)
+from review.vocabulary import ACCEPTING_DECISIONS, Decision, DispositionState, ProblemCode, Severity
 
 LOCK_PATH = "kb/review.lock"
 _HEADER = b'{"schema":"review-lock/1"}'
@@ -68,7 +61,6 @@ class LockedNote(msgspec.Struct, frozen=True):
         return [found for found in self.findings if found.gate == gate_id]
 
     def texts_of(self, gate_id: str, *models: str) -> list[str]:
-        """Return the digests of the texts that these models, or any, decided about."""
         return [
             review.sha256
             for review in self.reviews
@@ -105,10 +97,7 @@ def lock_text(lock: Lock) -> str:
 
 
 def read_lock(data: bytes, *, source: str = LOCK_PATH) -> Lock:
-    """Read a lock; a line that cannot be read is a problem, and the others count.
-
-    Where two lines are of one note or gate, as after a bad merge, neither counts.
-    """
+    """Read a lock; lines that cannot be read, or are two of one note or gate, are problems."""
     header, *lines = data.removesuffix(b"\n").split(b"\n")
     if header != _HEADER:
         message = f"expected {_HEADER.decode()}; nothing in the file counts"
@@ -149,10 +138,9 @@ _COLUMNS = (
 
 
 def stored_lock(corpus: Corpus, notes: Sequence[NoteFacts]) -> Lock:
-    """Return the current acceptances of notes, and the findings of the queue in every state.
+    """Return what is accepted of notes, and the findings of the queue in every state.
 
-    All decisions about a gate were made by one text of it: today's, if any was, else the one that
-    was accepted last. Reviews by another text and of gates that are gone are left out.
+    Decisions about a gate were made by one text of it: today's if any was, else the last.
     """
     models = dict(ModelPartition.objects.values_list("pk", "name")) if notes else {}
     rows = CurrentAcceptance.objects.filter(model_partition_id__in=list(models))
@@ -203,9 +191,8 @@ def _findings(
 
 
 def queue_report(
-    listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus, *, config: Config
+    listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus
 ) -> Report:
-    """Return the findings of entries of the queue."""
     entries = list(listed)
     pairs = tuple((entry.note_path, entry.gate_id) for entry in entries)
     document = NotesCheckJson(
@@ -228,4 +215,4 @@ def queue_report(
         problems=[problem_json(problem) for problem in problems],
         notices=[],
     )
-    return Report(document, corpus.gates.gates, pairs, prefix_of(config.root))
+    return Report(document, corpus.gates.gates, pairs, prefix_of(corpus.config.root))

@@ -31,11 +31,7 @@ def encode(document: msgspec.Struct) -> str:
 
 
 def decode(data: bytes, kind: type[_T], *, source: str) -> _T:
-    """Read `data` as `kind`.
-
-    :param source: where `data` came from, for the message.
-    :raises NotThisDocument: it is not JSON, or not of that shape; says where in the document.
-    """
+    """Read `data`, which came from `source`, or raise NotThisDocument with the faulty place."""
     if not data.strip():
         raise NotThisDocument(f"{source}: empty; expected a JSON document")
     try:
@@ -54,12 +50,7 @@ def _told(error: Exception, data: bytes) -> str:
 
 
 def from_row(kind: type[_Struct], row: object, **more: Any) -> _Struct:
-    """Make a document of the attributes of `row` that have the names of its fields.
-
-    Moments become text.
-
-    :param more: the fields that `row` lacks, or has in another form.
-    """
+    """Make a document of attributes of `row`, moments as text, and of `more` that it lacks."""
     names = [name for name in kind.__struct_fields__ if name not in more and hasattr(row, name)]
     found = {name: getattr(row, name) for name in names}
     told = {name: timestamp(v) if isinstance(v, datetime) else v for name, v in found.items()}
@@ -85,12 +76,10 @@ class ProblemJson(Document, kw_only=True):
 
 
 def problem_json(problem: Problem) -> ProblemJson:
-    """A problem as commands print it."""
     return from_row(ProblemJson, problem, code=problem.code.value)
 
 
 def no_note_found(places: Iterable[str]) -> str:
-    """Return why there is nothing to review, and where notes belong."""
     return (
         f"no note was found below {', '.join(places)}: put Markdown files there, or name other"
         ' folders in kb/review.toml ([notes] roots; "." is the repository itself)'
@@ -98,7 +87,6 @@ def no_note_found(places: Iterable[str]) -> str:
 
 
 def no_gate_found(folder: str) -> str:
-    """Return why there is nothing to review by, and what adds gates."""
     return f"no gate was found below {folder}: commonplace review_init adds the starter gates"
 
 
@@ -117,10 +105,9 @@ def key_of(cursor: str) -> Key:
 
 
 class Listed(Generic[T]):
-    """A part of a listing, read once; `next` is the cursor of the part behind it, None at the end.
+    """A part of a listing sorted by `key`, behind the cursor `after`; read once.
 
-    :param key: what the listing is sorted by.
-    :param after: the cursor that an earlier part gave; an item that is gone meanwhile does no harm.
+    `next` is the cursor of the part behind it, None at the end.
     """
 
     def __init__(

@@ -16,10 +16,8 @@ SKIP_KEY = "review_skip"  # in a note's frontmatter
 class NoteKind:
     """The properties of a note that decide which gates apply.
 
-    `type_path` is as `resolve_type` returns it, `""` for none. `readable` is false when the
-    frontmatter could not be read. `language` is a two-letter code, `""` if unknown; `skips` are the
-    gates or lenses that the note opts out of, with its reasons; `places` are the patterns of gates
-    that its path matches.
+    `language` and `type_path` are "" if unknown; `skips` are gates or lenses with reasons; `places`
+    are the patterns of gates that its path matches.
     """
 
     type_path: str
@@ -45,8 +43,7 @@ class Requirement:
 def resolve_type(raw: str, *, note_path: str) -> str:
     """Return the root-relative path of a type's file, or the bare name unchanged.
 
-    `./` and `../` start at the folder of `note_path`; any other path starts at the root. One that
-    climbs out of the root stays as written and equals no path.
+    `./` and `../` start at the note's folder; what climbs out of the root stays as written.
     """
     written = unicodedata.normalize("NFC", raw).strip()
     if "/" not in written:
@@ -73,15 +70,11 @@ def with_folder_type(
 
 
 def applies(requirement: Requirement, kind: NoteKind) -> bool:
-    """Return whether the gate applies; one that requires nothing applies to unreadable notes too.
-
-    Types compare as paths; where either side is a bare name, by the stem.
-    """
+    """Return whether the gate applies. Types compare as paths, or a bare name by the stem."""
     return skip_reason(requirement.gate_id, kind) is None and applies_unskipped(requirement, kind)
 
 
 def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
-    """Return why a note skips a gate, by its id or by the lens; None where it does not."""
     for name, reason in kind.skips if gate_id else ():
         if f"{gate_id}/".startswith(f"{name}/"):
             return reason
@@ -89,7 +82,6 @@ def skip_reason(gate_id: str, kind: NoteKind) -> str | None:
 
 
 def applies_unskipped(requirement: Requirement, kind: NoteKind) -> bool:
-    """Return whether the gate applies but for what the note skips."""
     if requirement.places and kind.places.isdisjoint(requirement.places):
         return False
     if requirement.language and kind.language not in ("", requirement.language):
@@ -143,7 +135,6 @@ _LANGUAGES = {
 
 
 def language_of(text: str) -> str:
-    """Return the two-letter language code; empty if unknown."""
     prose = _CODE.sub(" ", text[:_READ])
     letters = len(_LETTER.findall(prose))
     for name, script in _SCRIPTS.items():

@@ -32,11 +32,7 @@ _OPEN = EffectiveState(DispositionState.OPEN)
 def finding_state(
     decided: Decided | None, *, text_read_at: datetime, note_sha256: str
 ) -> EffectiveState:
-    """The state of a finding that a review reports.
-
-    :param text_read_at: when the text that the review judged was read.
-    :param note_sha256: the note's digest on disk now; "" when it is gone.
-    """
+    """The state of a finding of a text read then; `note_sha256` is on disk now, "" if gone."""
     if decided is None:
         return _OPEN
     if decided.state == DispositionState.FIXED and text_read_at > decided.at:
@@ -54,5 +50,4 @@ def review_fingerprint(*, note_path: str, gate_path: str, partition: str) -> str
 
 
 def own_finding_text(decision: str) -> str:
-    """Say what such a review finds."""
     return f"The review says {decision.upper()} and lists no finding of that severity."

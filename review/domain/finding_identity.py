@@ -58,10 +58,9 @@ class Reported(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KnownFinding:
-    """A finding of a note and gate; of one that a review reports now the fingerprint is empty.
+    """A finding of a note and gate; of one that is reported now the fingerprint is empty.
 
-    :param line: its line in the text that was reviewed, from 1; None if unknown.
-    :param note_text: the text that was reviewed when an earlier finding was reported.
+    :param line: from 1, in the text that was reviewed: `note_text`, of an earlier finding.
     :param lines: all lines where the quote of a finding that is reported now begins.
     """
 
@@ -82,10 +81,7 @@ def choose_fingerprints(
     reported: Sequence[KnownFinding],
     earlier: Sequence[KnownFinding],
 ) -> tuple[str, ...]:
-    """Give each finding of a review the fingerprint it had before, or else an unused one.
-
-    :param earlier: the newest first; not more than `MAX_COMPARISONS` pairs are compared.
-    """
+    """Give each finding the fingerprint it had before (`earlier`, newest first), or a new one."""
     compare = _Comparison(note_text)
     latest: dict[str, str] = {}
     compared = [
@@ -114,10 +110,7 @@ def choose_fingerprints(
 def own_fingerprints(
     findings: Iterable[Reported], *, note_path: str, gate_path: str, used: Iterable[str] = ()
 ) -> list[str]:
-    """Return fingerprints for the findings of one review in order, all different and none `used`.
-
-    The findings of a review that was carried over to these paths are known by them too.
-    """
+    """Return fingerprints of one review's findings in order, all different and none `used`."""
     taken = set(used)
     numbers: Counter[str] = Counter()
     found = []
@@ -142,10 +135,7 @@ def say_the_same(one: Reported, other: Reported) -> bool:
 
 
 class _Words(NamedTuple):
-    """A finding in normal form; `named` are words in quotation marks and identifiers.
-
-    `span` is the range of the note that the quote covers.
-    """
+    """A finding in normal form; `named` are quoted words and identifiers, `span` the quote's."""
 
     text: tuple[str, ...]
     specific: frozenset[str]
@@ -176,10 +166,7 @@ class _Comparison:
         return _specific(self._prose)
 
     def score(self, new: KnownFinding, old: KnownFinding) -> float:
-        """Return how similar two findings are; 0 if they are different ones.
-
-        A more severe one is always different: nobody decided about it.
-        """
+        """Return how similar two findings are; 0 if they differ or the new one is more severe."""
         step = _RANKS.get(old.severity, 0) - _RANKS.get(new.severity, 0)
         ours, theirs = self.words(new.quote, new.text), self.words(old.quote, old.text)
         if step < 0 or self.name_different_things(ours, theirs):
@@ -199,10 +186,7 @@ class _Comparison:
         return score / (1 + step)
 
     def name_different_things(self, ours: _Words, theirs: _Words) -> bool:
-        """True if each names something of the quote (or else of the note) that the other does not.
-
-        ISO and SOC that one sentence leaves undefined are two findings with similar wording.
-        """
+        """True if each names something of the quote (or the note) that the other does not."""
         context = ours.quoted | theirs.quoted or self._specific
         mine = ours.specific & context | ours.named
         others = theirs.specific & context | theirs.named
@@ -283,7 +267,6 @@ def _may_be_edited(ours: _Words, theirs: _Words) -> bool:
 
 
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return how similar two texts are, word by word, 0..1."""
     from rapidfuzz.distance import Indel
 
     return float(Indel.normalized_similarity(one, other))

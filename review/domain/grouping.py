@@ -45,12 +45,9 @@ def group_targets(
     batch_size: int | None = None,
     across_lenses: bool = False,
 ) -> list[Group[T_target]]:
-    """Pack items; the same set in any order gives the same groups.
-
-    Groups are sorted by note and lens, or by gate and first note.
+    """Pack items: by note and lens, or by gate and first note; the order of `items` is no matter.
 
     :param batch_size: items of a group; None is `DEFAULT_BATCH_SIZE` by gate, and all by note.
-    :param across_lenses: a note's group has the gates of all lenses.
     """
     by_note = grouping is Grouping.NOTE
     packed: dict[tuple[str, str], list[T_target]] = {}
@@ -70,11 +67,7 @@ def group_targets(
 def split_by_cost(
     items: Sequence[T], *, cost: Callable[[Sequence[T]], int], limit: int
 ) -> list[list[T]]:
-    """Cut a sequence into runs that each cost at most `limit`, as few as going in order allows.
-
-    An item that costs more than `limit` gets a run of its own, for the caller to refuse. `cost` never
-    falls when an item is added.
-    """
+    """Cut a sequence into runs of at most `limit`, for an item that costs more one of its own."""
     parts: list[list[T]] = []
     for item in items:
         if parts and cost([*parts[-1], item]) <= limit:

@@ -32,9 +32,6 @@ def build_model_partition(
 
     `aliases` maps model names, with or without an effort, to the partition they count as; an
     effort that the alias does not name is kept behind the partition.
-
-    :raises ModelNameRefused: nothing is left of the name, it holds other characters than a
-        partition may, or model, alias and `effort` name different efforts.
     """
     name, own_effort = _parts(model)
     given = None if effort is None else _slug(effort, shown=effort, what="effort")
@@ -51,7 +48,6 @@ def build_model_partition(
 
 
 def model_part(partition: str) -> str:
-    """Return the partition without its effort."""
     return partition.partition(EFFORT_SEPARATOR)[0]
 
 

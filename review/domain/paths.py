@@ -29,17 +29,11 @@ _MARKUP = re.compile(r"[*_`#>|~\\]+")
 _NOT_SLUG = re.compile(r"[^A-Za-z0-9._@-]+")
 
 
-class BadPath(InputRejected):
-    """A path that cannot name a file below the root."""
+class BadPath(InputRejected): ...
 
 
 def normalise_path(raw: str) -> str:
-    """Return the identity of a file: its NFC-normalised POSIX path, relative to the root.
-
-    `./`, doubled and trailing slashes are dropped. A backslash is an ordinary character.
-
-    :raises BadPath: absolute, empty, with `..`, too long, or with characters `name_problem` names.
-    """
+    """A file's identity: its NFC POSIX path from the root, without `./` and spare slashes."""
     path = composed(raw)
     if path.startswith("/"):
         raise BadPath(f"{_shown(raw)} is absolute; paths are relative to the repository root")
@@ -60,10 +54,7 @@ def composed(name: str) -> str:
 
 
 def path_below(root: str, raw: str) -> str:
-    """`normalise_path` of a path as a person gives it: relative to the root, or absolute below it.
-
-    :raises BadPath: it lies elsewhere, is the root itself, or is no path that we can keep.
-    """
+    """`normalise_path` of a path as a person gives it: from the root, or absolute below it."""
     if not raw.startswith("/"):
         return normalise_path(raw)
     if not f"{raw}/".startswith(f"{root}/"):
@@ -87,11 +78,8 @@ def name_problem(path: str) -> str:
     return ""
 
 
-def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
-    """Return the path below the gates folder, without `.md`.
-
-    :raises BadPath: the path is no `.md` file below that folder.
-    """
+def gate_id_of(gate_path: str, gates_folder: str) -> str:
+    """Return the path below the gates folder, without `.md`, or raise BadPath if it is none."""
     folder = gates_folder.rstrip("/") + "/"
     gate_id = gate_path.removeprefix(folder).removesuffix(".md")
     if f"{folder}{gate_id}.md" != gate_path or not gate_id or gate_id.endswith("/"):
@@ -102,16 +90,13 @@ def gate_id_of(gate_path: str, *, gates_folder: str) -> str:
 def gate_label(gate_path: str, gates_folder: str) -> str:
     """The gate's id; its path where the gates folder was another one at that time."""
     try:
-        return gate_id_of(gate_path, gates_folder=gates_folder)
+        return gate_id_of(gate_path, gates_folder)
     except BadPath:
         return gate_path
 
 
-def gate_path_of(gate_id: str, *, gates_folder: str) -> str:
-    """Return the path of the gate's file; the inverse of `gate_id_of`.
-
-    :raises BadPath: the id would leave the gates folder, or is no path at all.
-    """
+def gate_path_of(gate_id: str, gates_folder: str) -> str:
+    """Return the path of the gate's file; the inverse of `gate_id_of`."""
     return f"{normalise_path(gates_folder)}/{normalise_path(gate_id)}.md"
 
 
@@ -127,10 +112,7 @@ def normalise_prose(text: str) -> str:
 
 
 def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str, number: int = 1) -> str:
-    """Hash note, gate and quote (the text, if nothing is quoted) to 16 hex digits.
-
-    :param number: distinguishes findings that quote the same words.
-    """
+    """Hash note, gate and quote (else the text), and `number` of equal ones, to 16 hex digits."""
     wanted = normalise_prose(quote)
     kind, words = ("quote", wanted) if wanted else ("text", normalise_prose(text))
     # A path holds no NUL, so the parts cannot run into each other.
@@ -140,11 +122,7 @@ def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str, number
 
 
 def slug(text: str, *, max_bytes: int = 80) -> str:
-    """Make an ASCII file name part of at most `max_bytes`; never empty, `.` or `..`.
-
-    A short hash of the whole text is appended whenever anything was cut or replaced, so two
-    texts do not meet in one name.
-    """
+    """Make an ASCII file name part of at most `max_bytes`, with a hash if anything was replaced."""
     kept = _NOT_SLUG.sub("-", text).strip(".-@")
     if kept == text and 0 < len(kept) <= max_bytes:
         return kept
@@ -155,12 +133,10 @@ def slug(text: str, *, max_bytes: int = 80) -> str:
 
 
 def sha256_hex(data: bytes) -> str:
-    """Return the SHA-256 of these bytes as 64 hex digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def near_matches(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
-    """Return up to `limit` known words that the writer of `word` may have meant, likeliest first."""
     # Only an error message needs it; difflib took 3.7 s over 100,000 names.
     from rapidfuzz import process
     from rapidfuzz.distance import Indel

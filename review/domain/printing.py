@@ -47,10 +47,7 @@ _STARTS = ("\t", "\r", "\n")
 
 
 def safe_cell(value: object) -> str:
-    """The value as text; one that a spreadsheet would run as a formula gets an apostrophe first.
-
-    Characters that a terminal would obey are written out.
-    """
+    """The value as text that no terminal obeys and no spreadsheet runs as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):

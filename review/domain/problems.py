@@ -10,11 +10,7 @@ from review.vocabulary import ProblemCode
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of the file at `path`; `skipped` if the file was left out for it.
-
-    `line` is 1-based in the file. Where it is known the message starts with `line N: `;
-    the constructor adds that, so a caller passes the bare message.
-    """
+    """A problem of a file, left out for it if `skipped`; `message` gets `line N: ` in front."""
 
     path: str
     code: ProblemCode
@@ -29,7 +25,6 @@ class Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Sort problems by path, then code, then line; each once."""
     unique = dict.fromkeys(problems)
     return tuple(
         sorted(unique, key=lambda found: (found.path, found.code, found.line or 0, found.message))

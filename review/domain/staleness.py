@@ -104,11 +104,7 @@ _REWRITE = re.compile(r"rewrite\s*+\(\s*+(\d*+\.\d++|\d++\.?)\s*+\)")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change through a gate's eyes: the watched regions it touched, in the order of `Region`.
-
-    `body_ratio` is what was inserted or deleted, as a share of the reviewed body's words, watched
-    or not; it may exceed 1.
-    """
+    """A change through a gate's eyes: watched regions, and the share of words; may exceed 1."""
 
     watched: tuple[Region, ...]
     body_ratio: float
@@ -116,10 +112,7 @@ class Change:
 
 
 def changed_regions(before: Regions, after: Regions) -> frozenset[Region]:
-    """Return the regions that differ in any byte; what a note skips is in none of them.
-
-    Two texts that differ in anything else never give none.
-    """
+    """Return the regions that differ in any byte; what a note skips is in none of them."""
     changed = {
         region for region in Region if getattr(before, region.value) != getattr(after, region.value)
     }
@@ -137,14 +130,10 @@ def _without_skips(frontmatter: str) -> str:
 
 @lru_cache(maxsize=16)  # each gate asks about the same texts
 def body_ratio(before: str, after: str) -> float:
-    """Return the words that were inserted or deleted, as a share of the words of `before`.
+    """Return the words that were inserted or deleted, as a share of those of `before`.
 
-    0 for the same words; a body that more than doubles, or is replaced, has more than 1. What
-    Markdown reads between words counts as one: a break between paragraphs, an indentation, a hard
-    line break. Rewrapping lines changes nothing.
-
-    Lines are counted instead where a text has more than `MAX_WORDS` words. Where it has more than
-    `MAX_LINES` lines too, everything between the first and the last difference counts as changed.
+    What Markdown reads between words counts as one: a break between paragraphs, an indentation,
+    a hard break. Above `MAX_WORDS` lines count, above `MAX_LINES` all from first to last.
     """
     old, new = _tokens(before), _tokens(after)
     size = len(before.split())
@@ -166,16 +155,9 @@ def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def as_gate_sees(
-    before: Regions,
-    after: Regions,
-    *,
-    watches: frozenset[Region],
-    rewrite_threshold: float | None,
+    before: Regions, after: Regions, *, watches: frozenset[Region], rewrite_threshold: float | None
 ) -> Change:
-    """Judge a change: trivial if nothing watched changed, or only the body and by little enough.
-
-    `rewrite_threshold` is what `parse_staleness_rule` gave for the gate.
-    """
+    """Judge a change: trivial if nothing watched changed, or only the body and by little enough."""
     changed = changed_regions(before, after)
     share = body_ratio(before.body, after.body) if Region.BODY in changed else 0.0
     watched = tuple(region for region in Region if region in changed and region in watches)
@@ -184,10 +166,7 @@ def as_gate_sees(
 
 
 def parse_staleness_rule(raw: str) -> float | None:
-    """Read a gate's `staleness`: `None` for `changed`, the share 0..1 for `rewrite(0.5)`.
-
-    :raises ValueError: anything else.
-    """
+    """Read `staleness`: None for `changed`, the share 0..1 for `rewrite(0.5)`, or ValueError."""
     rule = raw.strip().lower()
     if rule == "changed":
         return None

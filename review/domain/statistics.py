@@ -60,8 +60,6 @@ class Proportion:
 
 @dataclass(frozen=True)
 class Beta:
-    """A belief about a proportion."""
-
     a: float
     b: float
 

@@ -30,10 +30,7 @@ class QueueFindingJson(Document, kw_only=True):
 
 
 class QueueEntryJson(Document, kw_only=True):
-    """A (note, gate) pair that wants an edit, as its latest accepted review says.
-
-    `noisy` says why it comes last, where the queue is sorted by priority.
-    """
+    """A pair that wants an edit; `noisy` says why it comes last in the order of priority."""
 
     note_path: str
     gate_path: str
@@ -71,11 +68,7 @@ class OccurrenceJson(Document, kw_only=True):
 
 
 class FindingPageJson(Document, kw_only=True):
-    """A finding as its latest review reports it.
-
-    `in_queue`: it is part of the queue, in any status; `out_because` says why it is not.
-    `dispositions` and `occurrences` are listed from the last one to the first.
-    """
+    """A finding as its latest review reports it; dispositions and occurrences, the last first."""
 
     schema: str = "finding/1"
     note_path: str

@@ -86,10 +86,7 @@ class QuoteFinder:
 def read_findings_now(
     corpus: Corpus, pairs: Sequence[ReviewedPair], *, digests: Mapping[str, str]
 ) -> list[list[QueueFindingJson]]:
-    """Findings of each pair, in the order of `pairs`, which may be several of one key.
-
-    :param digests: those of the notes on disk, by path; only notes that changed are read.
-    """
+    """Findings of each pair; only notes whose digest on disk in `digests` changed are read."""
     quotes = QuoteFinder(corpus)
     keys = {pair.pk for pair, _note_path, _gate_path in pairs}
     rows: defaultdict[int, list[Finding]] = defaultdict(list)
@@ -144,10 +141,7 @@ def _reported(rows: Sequence[Finding], reviewed: ReviewedPair) -> list[QueueFind
 
 @dataclass(frozen=True, slots=True)
 class FoundFinding:
-    """A finding at the note and gate where it is known by its fingerprint.
-
-    :param pair_id: of the review that reported it, as its `ordinal`-th; 0 for its own decision.
-    """
+    """A finding where it is known, the `ordinal`-th of `pair_id`; 0 for its own decision."""
 
     note_path: str
     gate_path: str
@@ -171,8 +165,7 @@ def _tail(path: str) -> str:
 def find_finding(fingerprint: str) -> FoundFinding | None:
     """Return the latest finding with this fingerprint, or None.
 
-    A review that was carried over has its findings under fingerprints of the new path. Where it
-    does not count any more, no row has them: they are computed again, all of them, which takes long.
+    Of reviews carried over that count no more all fingerprints are computed, which takes long.
     """
     states = FindingState.objects.filter(fingerprint=fingerprint).order_by(
         "later_objections", "-event_id"

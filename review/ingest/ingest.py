@@ -35,7 +35,7 @@ from review.protocol.decision import ParsedDecision
 from review.protocol.output import strip_escapes
 from review.protocol.quote_location import quote_lines
 from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
-from review.settings.config import Config
+from review.settings import Config
 from review.store import refusal_of
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
@@ -47,7 +47,7 @@ from review.vocabulary import (
     Severity,
 )
 
-# A kill leaves the files of so many jobs behind the store: a sweep that starts looks at four times as many.
+# A kill leaves the files of so many jobs behind the store: the next worker looks at four times as many.
 JOBS_PER_TRANSACTION = 25
 # Others cannot write meanwhile: for some hundredths of a second.
 _PAIRS_PER_TRANSACTION = 100

@@ -18,7 +18,7 @@ from review.protocol.output import ParsedOutput
 from review.protocol.telemetry import output_tokens_by_model
 from review.protocol.typed_review import TypedReview
 from review.runners.outcome import RunnerFailure
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import FailureCode, JobStatus, PairStatus
 
 

@@ -16,7 +16,7 @@ from review.protocol.output import ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quote_location import locate_findings, quote_lines
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import AcceptanceKind, Decision, DecisionSource
 
 # No model's answer is that long; a text that is, was made to cost time, or is no review.

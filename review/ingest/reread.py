@@ -11,7 +11,7 @@ from review.domain.paths import gate_id_of
 from review.ingest.parse import read_review
 from review.models import ReviewPair
 from review.reviews.needs_a_look import LookRequest, undecided_pairs
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import ACCEPTING_DECISIONS, NotAccepted
 
 

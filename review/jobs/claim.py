@@ -23,7 +23,7 @@ from review.jobs.provenance import (
     validate_provenance,
 )
 from review.models import JobEvent, JobMove, Lease, Provenance, ReviewJob
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import JobPurpose, JobStatus
 
 

@@ -17,7 +17,7 @@ from review.models import KbPath, ReviewJob, ReviewPair
 from review.protocol.prompt import PromptRequest, estimate_tokens, render_prompt
 from review.protocol.telemetry import Usage, read_usage
 from review.runners.outcome import Tokens, cost_of
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import OPEN_JOB_STATUSES
 
 
@@ -110,7 +110,7 @@ def mean_cost(*, model_partition: str, runner: str) -> float | None:
 
 
 def priced_estimates(
-    jobs: Sequence[PlannedJobJson], *, model_partition: str, corpus: Corpus, config: Config
+    jobs: Sequence[PlannedJobJson], *, model_partition: str, corpus: Corpus
 ) -> list[PricedEstimateJson]:
     """Estimate the cost of the jobs with each model API that has prices, by name."""
     rules = estimate_tokens(render_prompt(PromptRequest("", "", (), (), ())))
@@ -135,7 +135,7 @@ def priced_estimates(
     )
     output = round(sum(job.pair_count for job in jobs) * written)
     estimates = []
-    for name, settings in sorted(config.runners.items()):
+    for name, settings in sorted(corpus.config.runners.items()):
         prices = settings.prices
         if settings.kind is None or prices.input is None:
             continue

@@ -15,7 +15,7 @@ from review.documents.base import problem_json
 from review.domain.applicability import applies
 from review.domain.grouping import Group, Target, group_targets, split_by_cost
 from review.domain.paths import sha256_hex
-from review.domain.problems import Problem
+from review.domain.problems import Problem, in_order
 from review.errors import ReviewError, UsageRefused
 from review.job_files import (
     MANIFEST_NAME,
@@ -52,7 +52,7 @@ from review.models import (
 from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.sentinels import token_is_free
 from review.selection.freshness import in_flight
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import Grouping, JobPurpose, JobStatus, PairStatus, ProblemCode
 
 _Keys = dict[tuple[str, str], FileSnapshot]
@@ -67,12 +67,10 @@ _MEASURING_PATH = "kb/reports/bundle-reviews/review-job-1000000/bundle-output.md
 class JobFactory:
     """Creates the jobs of one command, all of one model partition."""
 
-    def __init__(
-        self, model_partition: str, *, corpus: Corpus, config: Config, actor: str, now: datetime
-    ) -> None:
+    def __init__(self, model_partition: str, *, corpus: Corpus, actor: str, now: datetime) -> None:
         self.model_partition = model_partition
         self._prompt_note = cache(corpus.linker.prompt_note)
-        self._config = config
+        self._corpus, self._config = corpus, corpus.config
         self._actor = actor
         self._now = now
 
@@ -133,7 +131,7 @@ class JobFactory:
                     created_at=self._now,
                     replaces_id=replaces,
                 )
-                rows = [_pair_row(job, at, pair, keys) for at, pair in enumerate(group.items, 1)]
+                rows = [self._row(job, at, pair, keys) for at, pair in enumerate(group.items, 1)]
                 jobs.append((job, rows, prompt))
             self._store(jobs)
         return [job.pk for job, _pairs, _prompt in jobs], list(skipped.values())
@@ -149,16 +147,33 @@ class JobFactory:
             model_partition__name=self.model_partition,
             note_id__in={keys[pair.note_path, pair.note.sha256].path_id for pair in pairs},
         )
-        snapshots = ("note_snapshot_id", "gate_snapshot_id")
-        fresh = set(accepted.values_list(*snapshots)) if FRESH in omit else set()
+        judged = ("note_snapshot_id", "gate_snapshot_id", "event__review_pair__link_state")
+        fresh = set(accepted.values_list(*judged)) if FRESH in omit else set()
         omitted = {}
         for pair in pairs:
             job_id = queued.get(_key(pair))
-            texts = tuple(keys[side.path, side.sha256].pk for side in (pair.note, pair.gate))
-            if job_id is not None or texts in fresh:
+            texts = (keys[side.path, side.sha256].pk for side in (pair.note, pair.gate))
+            if job_id is not None or (*texts, self._link_state(pair)) in fresh:
                 reason = FRESH if job_id is None else ALREADY_QUEUED
                 omitted[_key(pair)] = SkippedJson(pair.note_path, pair.gate_id, reason, job_id)
         return omitted
+
+    def _row(self, job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
+        note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
+        return ReviewPair(
+            job=job,
+            ordinal=ordinal,
+            note=note.path,
+            gate=gate.path,
+            note_snapshot=note,
+            gate_snapshot=gate,
+            status=PairStatus.PENDING,
+            link_state=self._link_state(pair),
+        )
+
+    def _link_state(self, pair: DraftPair) -> str:
+        is_of_rules = self.model_partition == RULES_PARTITION
+        return self._corpus.link_state(pair.note, pair.gate) if is_of_rules else ""
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
         texts = ((pair.note_path, pair.note.text, pair.gate) for pair in pairs)
@@ -186,19 +201,6 @@ class JobFactory:
 
 def _key(pair: DraftPair) -> tuple[str, str]:
     return pair.note_path, pair.gate_path
-
-
-def _pair_row(job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
-    note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
-    return ReviewPair(
-        job=job,
-        ordinal=ordinal,
-        note=note.path,
-        gate=gate.path,
-        note_snapshot=note,
-        gate_snapshot=gate,
-        status=PairStatus.PENDING,
-    )
 
 
 def _draw_token(pairs: Sequence[DraftPair]) -> str:
@@ -259,7 +261,7 @@ def create_jobs(
         raise UsageRefused("--across-lenses goes with --grouping note: a gate has one lens")
     corpus = Corpus(config)
     partition = request.model_partition
-    factory = JobFactory(partition, corpus=corpus, config=config, actor=request.actor, now=now)
+    factory = JobFactory(partition, corpus=corpus, actor=request.actor, now=now)
     limit = request.max_prompt_tokens or config.max_prompt_tokens
     creation = _Creation(request, corpus, factory, limit)
     packed = group_targets(
@@ -284,10 +286,7 @@ def create_jobs(
         ),
         jobs=jobs,
         skipped=sorted(creation.skipped, key=attrgetter("note_path", "gate_id", "reason")),
-        problems=[
-            problem_json(item)
-            for item in sorted(creation.problems, key=attrgetter("path", "code", "message"))
-        ],
+        problems=[problem_json(problem) for problem in in_order(creation.problems)],
     )
 
 

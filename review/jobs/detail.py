@@ -14,7 +14,7 @@ from review.jobs.leases import abandonment, unanswered_jobs
 from review.jobs.output_states import output_states
 from review.models import ReviewJob
 from review.runners.process.table import Processes
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import OPEN_JOB_STATUSES, Grouping, JobStatus
 
 JobFile = Literal["prompt", "output", "manifest"]

@@ -18,7 +18,7 @@ from review.protocol.job_files import (
     render_manifest,
     render_result,
 )
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 
 # As many as sweeps that run at once can leave half closed, and some more.
@@ -91,7 +91,7 @@ def rewrite_job_files(job_id: int, *, config: Config) -> list[str]:
 
 
 def finish_job_files(*, config: Config) -> list[int]:
-    """Write the files again of the latest closed jobs whose parent was killed before it could.
+    """Write the files again of the latest closed jobs whose worker was killed before it could.
 
     The manifest is written last, so one that says what the row says stands for all of them; one
     that is absent was removed on purpose. Returns the jobs that were repaired.

@@ -18,7 +18,7 @@ from review.protocol.sentinels import ExpectedPair
 from review.runners.outcome import RunnerOutcome
 from review.runners.process.table import Processes
 from review.runners.run import collect_run, read_record
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import JobStatus
 
 _RUN = re.compile(r"run-([1-9][0-9]{0,3})")

@@ -13,7 +13,7 @@ from review.knowledge_base.resolver import Linker
 from review.models import ReviewJob
 from review.protocol.prompt import PromptGate, PromptNote, PromptRequest, render_prompt
 from review.protocol.sentinels import ExpectedPair
-from review.settings.config import Config
+from review.settings import Config
 
 
 def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> bytes | None:

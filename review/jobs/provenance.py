@@ -16,7 +16,7 @@ from review.domain.paths import near_matches
 from review.errors import Conflict, UsageRefused
 from review.models import ModelPartition, Provenance
 from review.protocol.telemetry import output_tokens_by_model
-from review.settings.config import Config
+from review.settings import Config
 
 Validated = Literal["full", "model", "none"]
 _ACCOUNT_KEYS = ("models", "modelUsage")

@@ -15,7 +15,7 @@ from review.errors import InputRejected
 from review.jobs.provenance import canonical_partition
 from review.knowledge_base import GateCatalog
 from review.selection.documents import SELECTION_SCHEMA, SelectionInput, TargetInput
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 
 _T = TypeVar("_T")
 _NAMED_FAULTS = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from review.models import NamedKeys, ReviewJob
 from review.protocol.prompt import NOTES, estimate_tokens
 from review.selection.documents import TargetJson
 from review.selection.select import SelectionRequest, select_targets
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
@@ -43,7 +43,7 @@ class TakeRequest:
     across_lenses: bool = False
 
 
-def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: datetime) -> TakenJson:
+def take_jobs(request: TakeRequest, *, corpus: Corpus, now: datetime) -> TakenJson:
     """Claim jobs and give their prompts; make jobs first where too few of the scope are queued.
 
     Jobs are made for no more notes (or gates) than are taken: their texts are those of this moment.
@@ -55,12 +55,14 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, config: Config, now: date
     queued = ReviewJob.objects.filter(status=JobStatus.QUEUED, purpose=claim.purpose)
     if claim.model_partition:
         queued = queued.of_partition(claim.model_partition)
-    taking = _Taking(request, queued, ArtifactStore(config), config, now)
+    taking = _Taking(request, queued, ArtifactStore(corpus.config), corpus.config, now)
     targets: list[TargetJson] = []
     if selection is None:
         taking.fill(queued)
     else:
-        targets = list(select_targets(corpus, selection).targets())
+        chosen = select_targets(corpus, selection)
+        targets = list(chosen.targets())
+        taking.left_out = chosen.left_out
         taking.open_ids = {it.open_review_job_id for it in targets if it.open_review_job_id}
         taking.fill_from(taking.open_ids)
         waiting = [item for item in targets if item.open_review_job_id is None]
@@ -106,6 +108,7 @@ class _Taking:
     created: int = 0
     used: int = 0
     mismatch: PartitionMismatch | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
     is_full: bool = False
 
     def create(self, targets: Sequence[Target]) -> None:
@@ -172,4 +175,7 @@ class _Taking:
             why, hint = "no job is queued", "name gates, or --all-gates, to make some"
         elif lacking := corpus.lacking():
             why = "; ".join(lacking)
+        elif self.left_out:
+            named = ", ".join(f"{name} {number}" for name, number in self.left_out.items())
+            why = f"{why}; left out by options: {named}"
         return NothingToTake(why, hint=hint)

@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from review.documents.base import no_gate_found, no_note_found
+from review.domain.link_state import READING_RULES, LinkStates
 from review.domain.markdown.flavours import flavour_of
 from review.domain.paths import normalise_path
 from review.domain.problems import in_order
@@ -39,49 +40,24 @@ from review.knowledge_base.notes import (
 )
 from review.knowledge_base.reader import DiskPaths, FileContent, UnreadableFile, read_file
 from review.knowledge_base.walker import MARKDOWN, NoSuchNote, Scanner, ScanResult, ScanRules
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 from review.vocabulary import ProblemCode
 
 if TYPE_CHECKING:
     from review.knowledge_base.resolver import Linker
 
-__all__ = [
-    "AmbiguousGate",
-    "Corpus",
-    "DraftPair",
-    "Gate",
-    "GateCase",
-    "GateCases",
-    "GateCatalog",
-    "NoSuchNote",
-    "NoteFacts",
-    "NoteList",
-    "NoteText",
-    "UnknownGate",
-    "UnreadableFile",
-]
-
 
 class Corpus:
     """Reads the knowledge base for one command; make a new one for the next.
 
-    Folder listings, the gate catalog and the file index are read once and kept. Use it as a
-    context manager, or call `save`, so that what was read need not be read again.
+    As a context manager, or by `save`, it keeps what was read for the next command.
     """
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        use_cache: bool = True,
-        clock_ns: Callable[[], int] = time.time_ns,
+        self, config: Config, *, use_cache: bool = True, clock_ns: Callable[[], int] = time.time_ns
     ) -> None:
-        """Open the root of `config`.
-
-        :param use_cache: False reads every file, for network shares where no stat can be trusted.
-        :param clock_ns: not business time: only to check if a file's stat is old enough to trust.
-        """
-        self._config = config
+        """`use_cache`: False reads every file; `clock_ns`: only to see if a stat is old enough."""
+        self.config = config
         self._root = os.path.realpath(config.root)
         self._gates_folder = normalise_path(config.gates_folder)
         self._clock_ns = clock_ns
@@ -110,15 +86,10 @@ class Corpus:
         self.save()
 
     def save(self) -> None:
-        """Keep what was read for the next command; does nothing if nothing was."""
         self._index.save()
 
     def notes(self, names: Sequence[str] = ()) -> NoteList:
-        """Return the notes in the named files and folders; of all note roots if none is named.
-
-        :raises NoSuchNote: a name denotes nothing, or something that can be no note.
-        :raises BadPath: a name is no path below the root.
-        """
+        """Return the notes in the named files and folders; of all note roots if none is named."""
         now_ns = self._clock_ns()
         scanner = self._scanner(self._rules)
         if names:
@@ -133,20 +104,14 @@ class Corpus:
         return notes
 
     def notes_at(self, paths: Collection[str]) -> NoteList:
-        """Return the notes at these paths that a walk of their folders finds; no other file is read.
-
-        A path that is not found may still be a note that a walk leaves out: see `read_note`.
-        """
+        """Return those of these notes that a walk of their folders finds; no other file is read."""
         now_ns = self._clock_ns()
         scanner = self._scanner(self._rules)
         scanner.add_notes(paths)
         return self._load(scanner.result(), now_ns)
 
     def read_note(self, path: str) -> NoteText:
-        """Read one note as it is now.
-
-        :raises UnreadableFile: it is gone or cannot be reviewed; `problem` is the reason as data.
-        """
+        """Read one note as it is now, or raise UnreadableFile with the problem."""
         reason = self._rules.refusal(path)
         if reason or not path.endswith(MARKDOWN):
             message = f"no note: {reason or f'expected a {MARKDOWN} file'}"
@@ -160,23 +125,18 @@ class Corpus:
 
     @cached_property
     def gates(self) -> GateCatalog:
-        """All gates, of the gates folder and of contracts, read once."""
         folder = self._gates_folder
         found = self._scan_folder(folder, gates_folder=folder)
         catalog = load_gates(found, folder=folder, read=self._read, index=self._index)
-        contracts = self._config.contracts
+        contracts = self.config.contracts
         return with_contracts(catalog, contracts, root=Path(self._root), read=self._read)
 
     def cases(self, gate: Gate) -> GateCases:
-        """Read the cases of a gate, from the folder next to it."""
         folder = cases_folder(gate.path)
         return read_cases(self._scan_folder(folder), folder=folder, read=self._read)
 
     def gate(self, path: str) -> Gate:
-        """Return the gate whose file is at `path`.
-
-        :raises UnreadableFile: there is none, or it cannot be used.
-        """
+        """Return the gate whose file is at `path`, or raise UnreadableFile with the problem."""
         if path in self._gates_by_path:
             return self._gates_by_path[path]
         for problem in self.gates.problems:
@@ -193,22 +153,32 @@ class Corpus:
             rules=self._rules,
             disk_paths=self._disk_paths,
             flavour=self.flavour,
-            strip_comments=self._config.strips_comments,
+            strip_comments=self.config.strips_comments,
         )
+
+    @cached_property
+    def link_states(self) -> LinkStates:
+        """The state of all that the notes link to; every note is looked at."""
+        is_there = cache(lambda path: os.path.lexists(f"{self._root}/{path}"))
+        return LinkStates(self.notes().notes, is_there=is_there)
+
+    def link_state(self, note: NoteText, gate: Gate) -> str:
+        """Return the state that the gate's rule is to see of the files that the note links to."""
+        if gate.rule not in READING_RULES:
+            return ""
+        return self.link_states.of(note.path, self.facts_of(note).links, rule=gate.rule)
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
         """Count the notes of the note roots that are none of `paths`; none of them is read."""
-        scanner = self._scanner(self._rules)
-        scanner.add_roots()
-        return len({entry.path for entry in scanner.result().entries}.difference(paths))
+        found = self._scanner(self._rules).walk_roots()
+        return len({entry.path for entry in found.entries}.difference(paths))
 
     def lacking(self) -> list[str]:
         """Say that there are no notes or no gates, which an empty answer does not tell."""
-        notes = [] if self.count_other_notes(()) else [no_note_found(self._config.note_roots)]
+        notes = [] if self.count_other_notes(()) else [no_note_found(self.config.note_roots)]
         return notes if self.gates.gates else [*notes, no_gate_found(self._gates_folder)]
 
     def unknown_muted(self) -> list[str]:
-        """Return a notice for each muted gate that does not exist."""
         known = {gate.gate_id for gate in self.gates.gates}
         return [
             f"[muted] in kb/review.toml names {name!r}, and no gate is called so"
@@ -217,7 +187,7 @@ class Corpus:
 
     @cached_property
     def _places(self) -> NotePlacing:
-        return NotePlacing(self.gates.gates, self._config.folder_types)
+        return NotePlacing(self.gates.gates, self.config.folder_types)
 
     @cached_property
     def _gates_by_path(self) -> dict[str, Gate]:
@@ -230,12 +200,11 @@ class Corpus:
         return NoteList(notes, in_order([*read.problems, *own]))
 
     def _read(self, path: str, disk_path: str) -> FileContent:
-        return read_file(self._root, path, disk_path, max_bytes=self._config.max_note_bytes)
+        return read_file(self._root, path, disk_path, max_bytes=self.config.max_note_bytes)
 
     def _scanner(self, rules: ScanRules) -> Scanner:
         return Scanner(self._root, rules, self._disk_paths)
 
     def _scan_folder(self, folder: str, *, gates_folder: str = "") -> ScanResult:
-        scanner = self._scanner(ScanRules(roots=(folder,), gates_folder=gates_folder))
-        scanner.add_roots()
-        return scanner.result()
+        rules = ScanRules(roots=(folder,), gates_folder=gates_folder)
+        return self._scanner(rules).walk_roots()

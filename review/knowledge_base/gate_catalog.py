@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from review.domain import paths
 from review.domain.applicability import Requirement
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
-from review.domain.paths import (
-    MAX_LENS_CHARACTERS,
-    did_you_mean,
-    gate_id_of,
-    gate_path_of,
-    lens_of,
-    near_matches,
-    sha256_hex,
-)
 from review.domain.problems import Problem, in_order
-from review.domain.rule_names import RULE_NAMES
 from review.errors import InputRejected
-from review.knowledge_base.gate_definition import Gate, read_gate
+from review.knowledge_base.gate_definition import RULE_NAMES, Gate, read_gate
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.reader import FileContent, UnreadableFile, decode
 from review.knowledge_base.walker import CASES, FileEntry, ScanResult
@@ -52,11 +44,8 @@ class GateCatalog:
     def resolve(self, names: Iterable[str]) -> tuple[Gate, ...]:
         """Return the gates that the names denote, sorted by path, each once.
 
-        A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`,
-        `prose/nested`). A gate that cannot be used resolves to nothing; its problem says why.
-
-        :raises UnknownGate: a name denotes nothing.
-        :raises AmbiguousGate: a name denotes a gate and a folder.
+        A name is an id (`prose/x`), a path (`kb/…/prose/x.md`) or a folder of gates (`prose`).
+        A gate that cannot be used resolves to nothing; its problem says why.
         """
         wanted = {gate_id for name in names for gate_id in self._ids(name)}
         return tuple(gate for gate in self.gates if gate.gate_id in wanted)
@@ -81,11 +70,13 @@ class GateCatalog:
                 hint=f"write {self.folder}/{bare}.md for the gate, {bare}/ for the folder",
             )
         if not gates and not bundle:
-            none = (
-                "resolve_gates lists them" if known else "there is no gate; review_init makes some"
-            )
+            none = "resolve_gates lists them"
+            if not known:
+                none = "there is no gate; review_init makes some"
+            elif written.endswith(".md"):
+                none = f"notes stand behind --note: --note {shlex.quote(name)}"
             folders = {gate_id.rpartition("/")[0] for gate_id in known}
-            hint = did_you_mean(bare, {*known, *folders} - {""}) or none
+            hint = paths.did_you_mean(bare, {*known, *folders} - {""}) or none
             raise UnknownGate(f"no gate and no bundle is called {name!r}", hint=hint)
         return gates or bundle
 
@@ -93,10 +84,7 @@ class GateCatalog:
 def load_gates(
     found: ScanResult, *, folder: str, read: Callable[[str, str], FileContent], index: FileIndex
 ) -> GateCatalog:
-    """Read every gate of a scan; those whose text is that of the index are not parsed.
-
-    One that cannot be used is a problem, and known to exist.
-    """
+    """Read every gate of a scan, unless the index has its text; unusable ones are `skipped`."""
     problems = [item for item in found.problems if not _is_documentation(item)]
     entries = [entry for entry in found.entries if not _is_documentation(entry)]
     gates = []
@@ -116,19 +104,21 @@ def load_gates(
         folder=folder,
         gates=tuple(gates),
         problems=in_order(problems),
-        skipped=tuple(sorted(gate_id_of(path, gates_folder=folder) for path in skipped)),
+        skipped=tuple(sorted(paths.gate_id_of(path, folder) for path in skipped)),
     )
 
 
 def _load(
     entry: FileEntry, *, folder: str, read: Callable[[str, str], FileContent], index: FileIndex
 ) -> Gate:
-    gate_id = gate_id_of(entry.path, gates_folder=folder)
-    message, length = "", len(lens_of(gate_id))
+    gate_id = paths.gate_id_of(entry.path, folder)
+    message, length = "", len(paths.lens_of(gate_id))
     if "/" not in gate_id:
         message = "lies in no lens folder; expected <gates folder>/<lens>/<name>.md"
-    elif length > MAX_LENS_CHARACTERS:
-        message = f"the lens has {length} characters; at most {MAX_LENS_CHARACTERS} are supported"
+    elif length > paths.MAX_LENS_CHARACTERS:
+        message = (
+            f"the lens has {length} characters; at most {paths.MAX_LENS_CHARACTERS} are supported"
+        )
     if message:
         raise UnreadableFile.of(entry.path, ProblemCode.INVALID_GATE, message)
     text = decode(entry.path, read(entry.path, entry.disk_path).data)
@@ -141,7 +131,7 @@ def _load(
 
 def _unknown_rule(gate: Gate) -> Iterator[Problem]:
     if gate.rule and gate.rule not in RULE_NAMES:
-        near = near_matches(gate.rule, RULE_NAMES) or tuple(sorted(RULE_NAMES))
+        near = paths.near_matches(gate.rule, RULE_NAMES) or tuple(sorted(RULE_NAMES))
         message = f"there is no rule {gate.rule!r}; known: {', '.join(near)}"
         code, line = ProblemCode.UNKNOWN_RULE, gate.rule_line
         yield Problem(gate.path, code, message, skipped=False, line=line)
@@ -202,7 +192,7 @@ def _gates_of(path: str, text: str, *, folder: str) -> Iterator[Gate]:
         requirement = Requirement(types=(path,), gate_id=gate_id)
         title = f"What a note of the type {stem} has to be"
     gate = read_gate(
-        path=gate_path_of(gate_id, gates_folder=folder),
+        path=paths.gate_path_of(gate_id, folder),
         gate_id=gate_id,
         text=f"# {title}\n\n## Test\n\n{section[1].strip()}\n",
     )
@@ -222,12 +212,10 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class GateCase:
-    """A text that a gate is to flag or to pass.
+    """A text that a gate is to flag, as warn or fail where `severity` says, or to pass.
 
-    :param severity: the decision that a flag is to have; None takes either.
     :param donor: path of the note that a seed was made from; "" for none.
     :param is_draft: not yet confirmed by a person; it is tried and does not count.
-    :param text: a note as a reviewer gets it: what follows the frontmatter of the case.
     """
 
     name: str
@@ -291,7 +279,7 @@ def _case(path: str, text: str, folder: str) -> GateCase:
         donor=frontmatter.text("donor") or "",
         is_draft=frontmatter.text("draft") == "true",
         text=note,
-        sha256=sha256_hex(note.encode()),
+        sha256=paths.sha256_hex(note.encode()),
     )
 
 

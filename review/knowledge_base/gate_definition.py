@@ -25,6 +25,18 @@ KEYS = (
     "type", "gate_id", "name", "lens", "watches", "reads", "staleness", "requires_type",
     "requires_trait", "applies_to", "language", "description", "rule",
 )  # fmt: skip
+# Apart from the rules, so that asking is cheap.
+_RULES = """
+    bare-urls bold-as-heading broken-anchors broken-footnotes description-length
+    description-repeats-title duplicate-headings empty-sections fences-without-language
+    heading-level-skips images-without-alt-text long-paragraphs missing-description
+    missing-paths missing-title multiple-h1 non-descriptive-title overlong-sentences
+    placeholder-text positional-references readable-frontmatter relative-dates
+    repeated-paragraphs repeated-words table-column-mismatch title-matches-h1 unclosed-fences
+    undefined-acronyms undefined-references unresolved-links vague-link-text verbatim-quotes
+    wall-of-links
+"""
+RULE_NAMES = tuple(_RULES.split())
 _SHOWN_CHARACTERS = 80
 _SHOWN_WORDS = 4
 _NO_NAMES = frozenset({"null", "true", "false"})
@@ -32,12 +44,7 @@ _NO_NAMES = frozenset({"null", "true", "false"})
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One gate as its file declares it; `text` is byte-exact.
-
-    `reads_links` says that it needs the notes that a note links to; `rule` is `""` unless one
-    judges it in process; `rule_line` is its line in the file. A problem that is
-    `skipped` keeps the gate from use.
-    """
+    """A gate as its file declares it; `text` is byte-exact, `rule` is "" if a model judges it."""
 
     path: str
     gate_id: str
@@ -56,13 +63,10 @@ class Gate:
 
 
 def read_gate(*, path: str, gate_id: str, text: str) -> Gate:
-    """Read the gate at `path`; any text gives a value."""
     return _GateReader(path, gate_id, text).read()
 
 
 class _GateReader:
-    """Collects the problems of one gate while its values are read."""
-
     def __init__(self, path: str, gate_id: str, text: str) -> None:
         self._path = path
         self._gate_id = gate_id

@@ -12,13 +12,14 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from review.domain.applicability import NoteKind
+from review.domain.link_state import NO_LINKS, LinkFacts
 from review.domain.problems import Problem
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.reader import StatSignature, UnreadableFile, read_file
 from review.private_files import make_private, replace_file
 
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 5, 4
+LAYOUT, RULES = 6, 4
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 _MAX_BYTES = 1 << 30
 _DIGEST_SIZE = hashlib.sha256().digest_size
@@ -34,6 +35,7 @@ class NoteRow(NamedTuple):
     status: str
     kind: int
     problems: tuple[Problem, ...]
+    links: LinkFacts = NO_LINKS
 
 
 class _Content(NamedTuple):
@@ -48,12 +50,10 @@ class _Content(NamedTuple):
 class FileIndex:
     """Rows by path. Whatever is wrong with the file, the index is empty: slower, never wrong.
 
-    The file is a SHA-256 and the msgpack that it is of. It is loaded lazily and saved by renaming a
-    whole file into place; of two writers the last one wins.
+    The file, a SHA-256 and the msgpack that it is of, is replaced whole; the last writer wins.
     """
 
     def __init__(self, path: Path | None, *, root: str, clock_ns: Callable[[], int]) -> None:
-        """Use the file at `path`; `None` is an index that remembers nothing from before."""
         self._path = path
         self._root = root
         self._clock_ns = clock_ns
@@ -108,11 +108,7 @@ class FileIndex:
 
     @cached_property
     def _content(self) -> _Content:
-        """What the file holds, unless it is of another root, or damaged.
-
-        One written in the future is not trusted: the clock was set back, and times that come again
-        prove nothing.
-        """
+        """The file's content; none if it is of another root, damaged, or written in the future."""
         try:
             if self._path:
                 found = read_file(str(self._path.parent), self._path.name, max_bytes=_MAX_BYTES)

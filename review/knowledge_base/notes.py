@@ -8,46 +8,28 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from review.domain.applicability import (
-    SKIP_KEY,
-    NoteKind,
-    applies_unskipped,
-    language_of,
-    resolve_type,
-    with_folder_type,
-)
+from review.domain import applicability
+from review.domain.link_state import NO_LINKS, LinkFacts, link_facts
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem
 from review.errors import Conflict, ReviewError
+from review.knowledge_base import reader
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.index import FileIndex, NoteRow
-from review.knowledge_base.reader import (
-    FileContent,
-    UnreadableFile,
-    decode,
-    left_by_git,
-    read_file,
-    resolve_inside,
-)
-from review.knowledge_base.walker import FileEntry, ScanResult
+from review.knowledge_base.walker import FileEntry, ScanResult, matcher
 from review.private_files import replace_file
 from review.vocabulary import ProblemCode
-
-if TYPE_CHECKING:
-    from pathspec import PathSpec
-
 
 _LIST = "holds a list or a mapping; expected"
 _WRONG = {
     "type": f"{_LIST} one path or name",
     "status": f"{_LIST} one word",
     "traits": f"{_LIST} a name, or a list of names",
-    SKIP_KEY: "is not readable; expected gates or lenses with the reason for each",
+    applicability.SKIP_KEY: "is not readable; expected gates or lenses with the reason for each",
 }
-_UNREADABLE_KIND = NoteKind("", frozenset(), readable=False)
+_UNREADABLE_KIND = applicability.NoteKind("", frozenset(), readable=False)
 # Problems of texts that a machine left there: skipped, unless the note is named.
 REVIEWED_IF_NAMED = frozenset({ProblemCode.GIT_LFS_POINTER, ProblemCode.MERGE_CONFLICT})
 
@@ -64,13 +46,10 @@ class NoteText:
 
     @classmethod
     def of(cls, path: str, data: bytes, *, disk_path: str = "") -> NoteText:
-        """Take bytes as a note.
-
-        :raises UnreadableFile: not UTF-8, with a NUL, or nothing but white space.
-        """
-        text = decode(path, data)
+        """Take bytes as a note; UnreadableFile: not UTF-8, with a NUL, or only white space."""
+        text = reader.decode(path, data)
         if not text.lstrip("\ufeff").strip():
-            raise UnreadableFile.of(path, ProblemCode.EMPTY_NOTE, "nothing in it to review")
+            raise reader.UnreadableFile.of(path, ProblemCode.EMPTY_NOTE, "nothing in it to review")
         return cls(path, disk_path or path, data, text, sha256_hex(data))
 
 
@@ -96,18 +75,18 @@ class DraftPair:
 
 @dataclass(frozen=True, slots=True)
 class NoteFacts:
-    """One note that can be reviewed.
+    """A note that can be reviewed, with problems that do not keep it from that.
 
     `disk_path` is how `path` is spelled on disk; `status` is as written, `""` for none.
-    Equal kinds are one object. `problems` are those that do not keep the note from review.
     """
 
     path: str
     disk_path: str
     sha256: str
     status: str
-    kind: NoteKind
+    kind: applicability.NoteKind
     problems: tuple[Problem, ...]
+    links: LinkFacts = NO_LINKS
 
 
 @dataclass(frozen=True)
@@ -122,14 +101,14 @@ def facts_of(path: str, data: bytes) -> NoteFacts:
     """Read the facts of a note. A problem that is `skipped` says that it cannot be reviewed."""
     try:
         return facts_of_text(NoteText.of(path, data))
-    except UnreadableFile as refused:
+    except reader.UnreadableFile as refused:
         return NoteFacts(path, path, sha256_hex(data), "", _UNREADABLE_KIND, (refused.problem,))
 
 
 def facts_of_text(note: NoteText) -> NoteFacts:
     frontmatter = parse_frontmatter(note.text)
     kind, status = _UNREADABLE_KIND, ""
-    problem = left_by_git(note.path, note.text)
+    problem = reader.left_by_git(note.path, note.text)
     if problem is None and frontmatter.problem is not None:
         problem = frontmatter.problem.of(note.path)
     problems = [problem] if problem else []
@@ -141,25 +120,28 @@ def facts_of_text(note: NoteText) -> NoteFacts:
         status = (frontmatter.text("status") or "").strip()
         if not {"type", "traits"} & set(wrong):
             kind = _kind(note.path, frontmatter, note.text)
-    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems))
+    links = link_facts(note.text, note_path=note.path)
+    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems), links)
 
 
-def _kind(path: str, frontmatter: Frontmatter, text: str) -> NoteKind:
+def _kind(path: str, frontmatter: Frontmatter, text: str) -> applicability.NoteKind:
     written = (frontmatter.text("type") or "").strip()
     traits = (trait.strip() for trait in frontmatter.strings("traits") or ())
     language = (frontmatter.text("lang") or frontmatter.text("language") or "").strip().lower()[:2]
-    return NoteKind(
-        resolve_type(written, note_path=path) if written else "",
+    return applicability.NoteKind(
+        applicability.resolve_type(written, note_path=path) if written else "",
         frozenset(trait for trait in traits if trait),
         readable=True,
-        language=language if language.isalpha() else language_of(text[frontmatter.body_offset :]),
+        language=language
+        if language.isalpha()
+        else applicability.language_of(text[frontmatter.body_offset :]),
         skips=tuple(sorted((_skips(frontmatter) or {}).items())),
     )
 
 
 def _skips(frontmatter: Frontmatter) -> dict[str, str] | None:
     """The gates that a note skips, with its reasons; None where one has none."""
-    found = frontmatter.fields.get(SKIP_KEY)
+    found = frontmatter.fields.get(applicability.SKIP_KEY)
     given = found if isinstance(found, dict) else {}
     skips = {
         str(gate).strip().strip("/"): reason.strip()
@@ -172,7 +154,7 @@ def _skips(frontmatter: Frontmatter) -> dict[str, str] | None:
 def _is_as_expected(key: str, frontmatter: Frontmatter) -> bool:
     if key not in frontmatter.fields:
         return True
-    if key == SKIP_KEY:
+    if key == applicability.SKIP_KEY:
         return _skips(frontmatter) is not None
     read = frontmatter.strings if key == "traits" else frontmatter.text
     return read(key) is not None
@@ -182,13 +164,11 @@ def load_notes(
     found: ScanResult,
     *,
     index: FileIndex,
-    read: Callable[[str, str], FileContent],
+    read: Callable[[str, str], reader.FileContent],
     now_ns: int,
     named: Collection[str] = (),
 ) -> NoteList:
     """Return the notes of a scan; reads those files that the index does not answer for.
-
-    A file that cannot be reviewed is one more problem; the problems of notes stay in these.
 
     :param now_ns: the wall clock, in nanoseconds, before the scan began.
     :param named: paths of notes that were requested one by one.
@@ -202,24 +182,30 @@ def load_notes(
         if row is None or row[0] != signature:
             try:
                 row = _read(entry, index, read(path, disk_path), now_ns=now_ns)
-            except UnreadableFile as refused:
+            except reader.UnreadableFile as refused:
                 problems.append(refused.problem)
                 continue
-        _, sha256, status, kind, faults = row
+        _, sha256, status, kind, faults, links = row
         if faults and path in named:
             faults = as_named(faults)
         if any(problem.skipped for problem in faults):
             problems += faults
         else:
-            notes.append(NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults))
+            notes.append(
+                NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults, links)
+            )
     return NoteList(tuple(notes), tuple(problems))
 
 
-def _read(entry: FileEntry, index: FileIndex, content: FileContent, *, now_ns: int) -> NoteRow:
+def _read(
+    entry: FileEntry, index: FileIndex, content: reader.FileContent, *, now_ns: int
+) -> NoteRow:
     facts = facts_of(entry.path, content.data)
     kind = index.kind_number(facts.kind)
     signature = content.signature
-    row = NoteRow(signature or entry.signature, facts.sha256, facts.status, kind, facts.problems)
+    row = NoteRow(
+        signature or entry.signature, facts.sha256, facts.status, kind, facts.problems, facts.links
+    )
     if signature is not None and signature.is_settled(read_at_ns=now_ns):
         index.keep(index.notes, entry.path, row)
     return row
@@ -234,11 +220,7 @@ def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 class NotePlacing:
-    """Adds to the facts of notes what follows from their paths.
-
-    That is the type of their folder, where they name none, the patterns of gates that they match,
-    and a problem for each skip that has no effect.
-    """
+    """Adds the type of a note's folder, patterns of gates that it matches, and idle skips."""
 
     def __init__(self, gates: Sequence[Gate], folder_types: Mapping[str, str]) -> None:
         self._gates = gates
@@ -249,9 +231,9 @@ class NotePlacing:
         kind = note.kind
         if self._folder_types:
             types = self._folder_types
-            kind = with_folder_type(kind, note_path=note.path, folder_types=types)
+            kind = applicability.with_folder_type(kind, note_path=note.path, folder_types=types)
         if self._patterns:
-            fitting = (name for name, spec in self._patterns.items() if spec.match_file(note.path))
+            fitting = (name for name, fits in self._patterns.items() if fits(note.path))
             kind = self._placed(kind, frozenset(fitting))
         idle = tuple(self._idle_skips(note.path, kind)) if kind.skips else ()
         if kind is note.kind and not idle:
@@ -259,19 +241,15 @@ class NotePlacing:
         return replace(note, kind=kind, problems=(*note.problems, *idle))
 
     @cached_property
-    def _patterns(self) -> dict[str, PathSpec[Any]]:
+    def _patterns(self) -> dict[str, Callable[[str], bool]]:
         wanted = {pattern for gate in self._gates for pattern in gate.requirement.places}
-        if not wanted:
-            return {}
-        from pathspec import PathSpec  # takes 40 ms
+        return {pattern: matcher([pattern]) for pattern in wanted}
 
-        return {pattern: PathSpec.from_lines("gitignore", [pattern]) for pattern in wanted}
-
-    def _idle_skips(self, path: str, kind: NoteKind) -> Iterator[Problem]:
+    def _idle_skips(self, path: str, kind: applicability.NoteKind) -> Iterator[Problem]:
         for name, _reason in kind.skips:
             if not any(
                 f"{gate.gate_id}/".startswith(f"{name}/")
-                and applies_unskipped(gate.requirement, kind)
+                and applicability.applies_unskipped(gate.requirement, kind)
                 for gate in self._gates
             ):
                 message = (
@@ -284,24 +262,18 @@ class NoteEditedMeanwhile(Conflict):
     """The note is not what the edit was made from."""
 
 
-class NoteNotWritten(ReviewError):
-    """The system refused to write the note."""
+class NoteNotWritten(ReviewError): ...
 
 
 def replace_note(root: str, note: NoteText, data: bytes) -> None:
-    """Put `data` in the place of the note's text, whole or not at all; its permissions stay.
-
-    :param note: as it was when the edit was made.
-    :raises NoteEditedMeanwhile: it is gone, or holds other bytes by now.
-    :raises NoteNotWritten: the system refused.
-    """
+    """Put `data` in the place of the note's text, unless that was edited; its permissions stay."""
     real_root = os.path.realpath(root)
     try:
         # Through a link, so that the link stays one.
-        place = Path(real_root, resolve_inside(real_root, note.path, note.disk_path))
-        now = read_file(real_root, note.path, note.disk_path, max_bytes=len(note.data)).data
+        place = Path(real_root, reader.resolve_inside(real_root, note.path, note.disk_path))
+        now = reader.read_file(real_root, note.path, note.disk_path, max_bytes=len(note.data)).data
         mode = stat.S_IMODE(place.stat().st_mode)
-    except (UnreadableFile, OSError) as error:
+    except (reader.UnreadableFile, OSError) as error:
         raise NoteEditedMeanwhile(f"{note.path} is gone, or was changed meanwhile") from error
     if now != note.data:
         raise NoteEditedMeanwhile(f"{note.path} was changed while it was being mended")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from typing import NamedTuple
 
-from review.domain.markdown.lines import iter_lines
+from review.domain.markdown.document import read_markdown
+from review.domain.markdown.flavours import FLAVOURS
 from review.domain.paths import composed
 from review.domain.problems import Problem
 from review.errors import InputRejected
@@ -31,17 +33,20 @@ _CODE_OF_ERROR = {
 }
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _POINTERS = {
-    "version https://git-lfs.github.com/spec/": "Git LFS pointer instead of the text; fetch it with: git lfs pull",
-    "/annex/objects/": "git-annex pointer instead of the text; fetch it with: git annex get",
+    re.compile(r"version https://(?:git-lfs|hawser)\.github\.com/spec/"):
+        "Git LFS pointer instead of the text; fetch it with: git lfs pull",
+    re.compile(r"(?:(?:\.\./)*\.git)?/annex/objects/\S+\s*$"):
+        "git-annex pointer instead of the text; fetch it with: git annex get",
 }  # fmt: skip
-_CONFLICT_MARKERS = ("<<<<<<< ", "=======", ">>>>>>> ")
+# Of Git, Mercurial, Subversion and Jujutsu.
+_CONFLICT_MARKERS = tuple(map(re.compile, (r"<{7,}(?: |$)", r"={7,}$|[%+]{7,} ", r">{7,}(?: |$)")))
+_CODE = re.compile(r"<(?:pre|script|style|textarea)\b|<!--", re.IGNORECASE)
 
 
 class StatSignature(NamedTuple):
     """Size in bytes, times in nanoseconds, inode and device; equal means unchanged.
 
-    A named tuple because tens of thousands are made and compared by every selector. `ctime_ns`
-    is what a restored mtime cannot hide, the inode what a file moved into place cannot.
+    `ctime_ns` is what a restored mtime cannot hide, the inode what a moved file cannot.
     """
 
     size: int
@@ -87,11 +92,7 @@ class FileContent(NamedTuple):
 
 
 def read_file(root: str, path: str, disk_path: str = "", *, max_bytes: int) -> FileContent:
-    """Read one file below `root`; links that stay inside it are followed.
-
-    :param disk_path: how `path` is spelled on disk, if otherwise; problems speak of `path`.
-    :raises UnreadableFile: it is gone, no regular file, too large, or outside the root.
-    """
+    """Read one file below `root`, spelled `disk_path` on disk; links that stay inside lead on."""
     disk_path, root = disk_path or path, os.path.realpath(root)
     try:
         real = resolve_inside(root, path, disk_path)
@@ -135,8 +136,6 @@ class DiskPaths:
 
         Listing settles it, not opening: a file system that ignores case or normalisation would
         open a file under names that are not its own.
-
-        :raises UnreadableFile: a folder on the way leads out of the root or cannot be read.
         """
         found: tuple[str, ...] = ("",)
         for part in path.split("/") if path else ():
@@ -148,10 +147,7 @@ class DiskPaths:
         return found
 
     def locate(self, path: str) -> str:
-        """Return the one path on disk.
-
-        :raises UnreadableFile: there is none, or more than one.
-        """
+        """Return the one path on disk, or raise UnreadableFile."""
         found = self.spellings(path)
         if len(found) == 1:
             return found[0]
@@ -183,10 +179,7 @@ def name_collision(path: str, count: int) -> Problem:
 
 
 def resolve_inside(root: str, path: str, disk_path: str) -> str:
-    """Follow all links of `disk_path`; give the real path relative to the (real) `root`.
-
-    :raises UnreadableFile: it ends nowhere, or outside the root, or in `.git`, which is not ours.
-    """
+    """Follow all links of `disk_path`, below the real `root`; none may lead out, or into `.git`."""
     joined = f"{root}/{disk_path}"
     failed = None
     try:
@@ -204,10 +197,7 @@ def resolve_inside(root: str, path: str, disk_path: str) -> str:
 
 
 def refuse_dot_file(path: str, real: str) -> None:
-    """Keep a link from passing `.env` and its like off as a note.
-
-    :raises UnreadableFile: `real`, where the link leads, is a hidden file.
-    """
+    """Keep a link from passing `.env` and its like, at `real`, off as a note."""
     if real.rpartition("/")[2].startswith("."):
         message = f"links to {real!r}, a hidden file, which is never reviewed"
         raise UnreadableFile.of(path, ProblemCode.OUTSIDE_ROOT, message)
@@ -220,10 +210,7 @@ def problem_of_error(path: str, error: OSError) -> Problem:
 
 
 def decode(path: str, data: bytes) -> str:
-    """Return the text, BOM and line ends included, so that encoding it gives the same bytes.
-
-    :raises UnreadableFile: not UTF-8, or with a NUL, which no database takes as text.
-    """
+    """Return the text, BOM and line ends included; UnreadableFile: not UTF-8, or with a NUL."""
     code, at = ProblemCode.NOT_UTF8, 0
     try:
         text = data.decode("utf-8")
@@ -242,19 +229,25 @@ def decode(path: str, data: bytes) -> str:
 
 
 def left_by_git(path: str, text: str) -> Problem | None:
-    """Name a Git LFS pointer, and a text with merge-conflict markers outside fenced code."""
-    for start, what in _POINTERS.items():
-        if text.startswith(start):
+    """Name a Git LFS pointer, and a text with merge-conflict markers that begin outside code."""
+    text = text.removeprefix("\ufeff")
+    for pointer, what in _POINTERS.items():
+        if pointer.match(text):
             return Problem(path, ProblemCode.GIT_LFS_POINTER, f"a {what}", skipped=True)
-    if not all(marker in text for marker in _CONFLICT_MARKERS):
+    if "<<<<<<<" not in text or ">>>>>>>" not in text:
         return None
-    found = [0]
-    for line in iter_lines(text):
-        if not line.in_fence and line.text.startswith(_CONFLICT_MARKERS[len(found) - 1]):
-            found.append(line.number)
-            if len(found) > len(_CONFLICT_MARKERS):
-                message = "merge-conflict markers of Git; resolve the conflict"
-                return Problem(
-                    path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[1]
-                )
+    document = read_markdown(text, FLAVOURS["jekyll"])  # which has the most ways to show code
+    code = {
+        number
+        for token in document.tokens
+        if token.map and (token.type in ("fence", "code_block") or _CODE.search(token.content))
+        for number in range(*token.map)
+    }
+    found: list[int] = []
+    for number, line in enumerate(document.lines):
+        if (found or number not in code) and _CONFLICT_MARKERS[len(found)].match(line):
+            found.append(number + 1)
+        if len(found) == len(_CONFLICT_MARKERS):
+            message = "merge-conflict markers; resolve the conflict"
+            return Problem(path, ProblemCode.MERGE_CONFLICT, message, skipped=True, line=found[0])
     return None

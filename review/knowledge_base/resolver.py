@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from review.domain.markdown.anchors import Anchors, anchors_of
 from review.domain.markdown.flavours import COMMONMARK, Flavour
@@ -23,18 +22,9 @@ from review.domain.markdown.links import (
     resolve_link,
 )
 from review.domain.markdown.prompt_text import text_for_prompt
-from review.knowledge_base.reader import (
-    DiskPaths,
-    UnreadableFile,
-    decode,
-    read_file,
-    resolve_inside,
-)
-from review.knowledge_base.walker import KB_FOLDER, MARKDOWN, Scanner, ScanRules
+from review.knowledge_base import reader
+from review.knowledge_base.walker import KB_FOLDER, MARKDOWN, Scanner, ScanRules, matcher
 from review.protocol.prompt import LinkRow, PromptNote
-
-if TYPE_CHECKING:
-    from pathspec import PathSpec
 
 _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
@@ -55,22 +45,19 @@ _OPTIONAL = frozenset(("kb/review.toml",))
 
 
 class RepositoryFiles(Collection[str]):
-    """The files and folders below the root that a link may lead to.
+    """The files and folders below the root that a link may lead to; iteration: of `kb/`.
 
-    Membership looks at the disk, so nothing is walked that no note links to. What is hidden or
-    lies in the reports folder is no target: a worker may read what its link table resolves.
-    Iteration gives the files of the knowledge base. `is_gone` and `make_targets` answer about the
-    repository, and err towards "it may be there".
+    Membership looks at the disk; hidden files and reports are no targets, which a worker may read.
+    `is_gone` and `make_targets` err towards "it may be there".
     """
 
-    def __init__(self, root: str, *, rules: ScanRules, disk_paths: DiskPaths) -> None:
+    def __init__(self, root: str, *, rules: ScanRules, disk_paths: reader.DiskPaths) -> None:
         self._root = root
         self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
         self._is_there = cache(self._exists)
 
     def __contains__(self, path: object) -> bool:
-        """Return whether a root-relative path is there and leads to nothing outside."""
         return isinstance(path, str) and self._is_there(path)
 
     def __iter__(self) -> Iterator[str]:
@@ -81,34 +68,31 @@ class RepositoryFiles(Collection[str]):
 
     @cached_property
     def _paths(self) -> list[str]:
-        scanner = Scanner(self._root, self._rules, self._disk_paths)
-        scanner.add_roots()
-        return [entry.path for entry in scanner.result().entries]
+        found = Scanner(self._root, self._rules, self._disk_paths).walk_roots()
+        return [entry.path for entry in found.entries]
 
     def _exists(self, path: str) -> bool:
         if not path or "/." in f"/{path}" or "\0" in path or self._rules.prunes(path):
             return False
         try:
             return any(
-                "/." not in f"/{resolve_inside(self._root, path, spelling)}"
+                "/." not in f"/{reader.resolve_inside(self._root, path, spelling)}"
                 for spelling in self._disk_paths.spellings(path)
             )
-        except UnreadableFile:
+        except reader.UnreadableFile:
             return False
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
-        """Return True if a path does not exist although its first two folders do.
+        """Return True if a path, from root or note, is gone although its first two folders exist.
 
-        It may be meant from the root or from the folder of the note that names it.
-        Paths that are hidden, in the reports folder, or ignored by Git are never gone. Nor are those
-        of which only the first folder is there: documents name files that their reader is to have.
+        With one folder only, documents name files that their reader is to have.
         """
         folder = "/".join(path.split("/")[:-1][:2])
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(note_path), path))
         if folder not in self or path in _OPTIONAL or path in self or beside in self:
             return False
         known = "/." not in f"/{path}" and not self._rules.prunes(path)
-        return known and not (self._ignored and self._ignored.match_file(path))
+        return known and not self._ignores(path)
 
     @cached_property
     def make_targets(self) -> frozenset[str] | None:
@@ -123,17 +107,15 @@ class RepositoryFiles(Collection[str]):
         return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
 
     @cached_property
-    def _ignored(self) -> PathSpec[Any] | None:
-        from pathspec import PathSpec  # takes 40 ms
-
+    def _ignores(self) -> Callable[[str], bool]:
         with suppress(ValueError):
-            return PathSpec.from_lines("gitignore", self._read(".gitignore").splitlines())
-        return None
+            return matcher(self._read(".gitignore").splitlines())
+        return lambda path: False
 
     def _read(self, name: str) -> str:
         try:
-            data = read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
-        except UnreadableFile:
+            data = reader.read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
+        except reader.UnreadableFile:
             return ""
         return data.decode("utf-8", "replace")
 
@@ -146,7 +128,7 @@ class Linker:
         root: str,
         *,
         rules: ScanRules,
-        disk_paths: DiskPaths,
+        disk_paths: reader.DiskPaths,
         flavour: Flavour = COMMONMARK,
         strip_comments: bool = False,
     ) -> None:
@@ -162,19 +144,19 @@ class Linker:
         self._size_of = cache(self._read_size)
 
     def links(self, text: str) -> tuple[Link, ...]:
-        """Return the links of a note, those within it included."""
         return extract_links(text, self.flavour)
 
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def text_of(self, path: str) -> str | None:
-        """Return the text of a note as it is now; None if it cannot be read."""
         if not path.endswith((".md", ".mdx")):
             return None
         try:
-            return decode(path, read_file(self._root, path, max_bytes=_MAX_BYTES).data)
-        except UnreadableFile:
+            return reader.decode(
+                path, reader.read_file(self._root, path, max_bytes=_MAX_BYTES).data
+            )
+        except reader.UnreadableFile:
             return None
 
     def prompt_note(self, path: str, text: str) -> PromptNote:
@@ -222,16 +204,13 @@ class Linker:
 def read_linked_files(
     notes: Iterable[tuple[str, str]], *, linker: Linker, root: str
 ) -> dict[str, bytes]:
-    """Path to bytes of the Markdown files that the notes link to, as far as they fit the bounds.
-
-    :param notes: path and text of each note; a note that links to another of them gets it too.
-    """
+    """Return the Markdown files that these notes (path and text) link to, within bounds."""
     rows = (row for path, text in notes for row in linker.prompt_note(path, text).links)
     found: dict[str, bytes] = {}
     left = _MAX_LINKED_BYTES
     for path in dict.fromkeys(row.resolved for row in rows if row.resolved):
         if path.endswith(MARKDOWN) and len(found) < _MAX_FILES:
-            with suppress(UnreadableFile):  # gone, no file, or too large for what is left
-                found[path] = read_file(root, path, max_bytes=left).data
+            with suppress(reader.UnreadableFile):  # gone, no file, or too large for what is left
+                found[path] = reader.read_file(root, path, max_bytes=left).data
                 left -= len(found[path])
     return found

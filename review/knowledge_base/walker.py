@@ -5,32 +5,17 @@ from __future__ import annotations
 import os
 import re
 import stat
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
-from review.domain.paths import (
-    MAX_PATH_BYTES,
-    composed,
-    did_you_mean,
-    name_problem,
-    path_below,
-)
+from review.domain.paths import MAX_PATH_BYTES, composed, did_you_mean, name_problem, path_below
 from review.domain.printing import printable_line
 from review.domain.problems import Problem
 from review.errors import InputRejected
-from review.knowledge_base.reader import (
-    DiskPaths,
-    StatSignature,
-    UnreadableFile,
-    name_collision,
-    problem_of_error,
-    refuse_dot_file,
-    resolve_inside,
-)
+from review.knowledge_base import reader
 from review.settings.file import ConfigRefused
 from review.vocabulary import ProblemCode
 
@@ -42,8 +27,10 @@ CASES = ".cases"
 _MISNAMED = (MARKDOWN, ".markdown")
 # Copies that synchronisers make of a file that was changed in two places, in several languages.
 _CONFLICTED_COPY = re.compile(
-    r"\((?:.*conflicted copy.*|(?:case|sf)\s?conflict\b.*|.*[ck]onfli[ck]?t.*\d{4}-\d\d-\d\d.*)\)(?:\.|$)"
-    r"|\.sync-conflict-\d{8}-\d{6}|_conflict-\d{8}-\d{6}",
+    r"\((?:.*conflicted copy.*|(?:case|sf)\s?conflict\b.*"
+    r"|.*(?:[ck]onfli[ck]?t|konflikcie|конфл[иі]кт|冲突|衝突|競合|コンフリクト|충돌).*\d{4}-\d\d-\d\d.*)\)(?:\.|$)"
+    r"|\.sync-conflict-\d{8}-\d{6}|_conflict-\d{8}-\d{6}|-\d{6}-\d{4}_(?:user|case)?conflict\."
+    r"|\[conflict(?:ed)?\]\.|(?-i:-(?:DESK|LAP)TOP-(?=[A-Z]*\d)[A-Z0-9]{7,8}(?:-\d+)?\.)",
     re.IGNORECASE,
 )
 # Characters, of four bytes at most: no path of so many is too long.
@@ -59,7 +46,7 @@ class FileEntry(NamedTuple):
 
     path: str
     disk_path: str
-    signature: StatSignature
+    signature: reader.StatSignature
 
 
 @dataclass(frozen=True)
@@ -114,13 +101,11 @@ class _Folder(NamedTuple):
 class Scanner:
     """Collects files from folders and by name; `result` sorts them and looks for twins.
 
-    Folders behind links are walked after all others, and no folder twice: a file that links lead to
-    is found where it lies, and at the first of the links if no walk comes there.
-
-    :ivar files: the paths of files that were named; `folders`: of folders that were begun with.
+    Folders behind links are walked after all others, and no folder twice: a file that links lead
+    to is found where it lies, and at the first of the links if no walk comes there.
     """
 
-    def __init__(self, root: str, rules: ScanRules, disk_paths: DiskPaths) -> None:
+    def __init__(self, root: str, rules: ScanRules, disk_paths: reader.DiskPaths) -> None:
         self._root = os.path.realpath(root)
         self._rules = rules
         self._disk_paths = disk_paths
@@ -132,6 +117,10 @@ class Scanner:
         self._linked: list[_Folder] = []
         self.files: set[str] = set()
         self.folders: set[str] = set()
+
+    def walk_roots(self) -> ScanResult:
+        self.add_roots()
+        return self.result()
 
     def add_roots(self) -> None:
         """Walk the roots of the rules. One of them may be missing; that all are is a problem."""
@@ -146,12 +135,9 @@ class Scanner:
                 self._report(path, ProblemCode.VANISHED, message)
 
     def add_named(self, names: Iterable[str]) -> None:
-        """Take files by name, and walk folders: hidden and excluded names are left out of these.
-
-        A file may lie outside the note roots, and be one that a walk leaves out by pattern.
+        """Take files by name, excluded ones too, and walk folders.
 
         :raises NoSuchNote: nothing of that name exists, or it can be no note.
-        :raises BadPath: the name is none.
         """
         for name in names:
             path = path_below(self._root, name)
@@ -197,13 +183,10 @@ class Scanner:
             self._take(folder, path, f"{folder.disk_path}/{name}".lstrip("/"))
 
     def _resolved(self, path: str, disk_path: str, *, of: str = "") -> _Folder | None:
-        """Follow the symbolic links of a folder; a fault of it is a problem of `of`, or of `path`.
-
-        A folder that a walk of the roots finds without links has the path that it has there.
-        """
+        """Follow the links of a folder; a fault of it is a problem of `of`, or of `path`."""
         try:
-            real = resolve_inside(self._root, of or path, disk_path)
-        except UnreadableFile as refused:
+            real = reader.resolve_inside(self._root, of or path, disk_path)
+        except reader.UnreadableFile as refused:
             self._problems.append(refused.problem)
             return None
         return self._folder(path, disk_path, real)
@@ -215,15 +198,13 @@ class Scanner:
         return _Folder(path, disk_path, real)
 
     def _known_paths(self) -> list[str]:
-        scanner = Scanner(self._root, self._rules, self._disk_paths)
-        scanner.add_roots()
-        return [entry.path for entry in scanner.result().entries]
+        found = Scanner(self._root, self._rules, self._disk_paths).walk_roots()
+        return [entry.path for entry in found.entries]
 
     def _spellings(self, path: str) -> tuple[str, ...] | None:
-        """Return the spellings of a path on disk; None where that is a problem."""
         try:
             return self._disk_paths.spellings(path)
-        except UnreadableFile as refused:
+        except reader.UnreadableFile as refused:
             self._problems.append(refused.problem)
             return None
 
@@ -234,7 +215,7 @@ class Scanner:
         if len({entry.path for entry in entries}) < len(entries):
             twins = Counter(entry.path for entry in entries)
             clashes = [(path, count) for path, count in twins.items() if count > 1]
-            self._problems.extend(name_collision(path, count) for path, count in clashes)
+            self._problems.extend(reader.name_collision(path, count) for path, count in clashes)
             entries = [entry for entry in entries if twins[entry.path] == 1]
         self._problems.extend(_case_collisions([entry.path for entry in entries]))
         return ScanResult(entries, self._problems)
@@ -259,7 +240,7 @@ class Scanner:
                     if names is None or composed(entry.name) in names:
                         self._consider(folder, entry)
         except OSError as error:
-            self._problems.append(problem_of_error(folder.path, error))
+            self._problems.append(reader.problem_of_error(folder.path, error))
 
     def _consider(self, folder: _Folder, entry: os.DirEntry[str]) -> None:
         # Strings and directory entries, no pathlib: this runs for every note of the base.
@@ -275,7 +256,7 @@ class Scanner:
             self._report(printable_line(path), ProblemCode.BAD_NAME, reason)
         elif self._excluded is not None and self._excluded(path):
             return
-        elif "onfli" in name and _CONFLICTED_COPY.search(name):
+        elif _CONFLICTED_COPY.search(name):
             message = "a conflicted copy made by a file synchroniser; merge it into its original"
             self._report(path, ProblemCode.CONFLICTED_COPY, message)
         elif is_other:
@@ -301,11 +282,11 @@ class Scanner:
             else:
                 self._take_file(path, disk_path, status)
         except OSError as error:
-            self._problems.append(problem_of_error(path, error))
+            self._problems.append(reader.problem_of_error(path, error))
 
     def _take_file(self, path: str, disk_path: str, status: os.stat_result) -> None:
         if stat.S_ISREG(status.st_mode):
-            self._entries[disk_path] = FileEntry(path, disk_path, StatSignature.of(status))
+            self._entries[disk_path] = FileEntry(path, disk_path, reader.StatSignature.of(status))
         elif path.endswith(self._rules.suffix):
             message = "a pipe, socket or device; expected a regular file"
             self._report(path, ProblemCode.NOT_A_FILE, message)
@@ -313,18 +294,18 @@ class Scanner:
     def _follow(self, folder: _Folder, path: str, disk_path: str) -> None:
         """Take what a link leads to; what is no note and no folder would not be one unlinked."""
         try:
-            real = resolve_inside(self._root, path, disk_path)
+            real = reader.resolve_inside(self._root, path, disk_path)
             status = os.stat(self._absolute(real))  # noqa: PTH116 - strings, as everywhere here
             if not stat.S_ISDIR(status.st_mode):
                 if path.endswith(self._rules.suffix):
-                    refuse_dot_file(path, real)
+                    reader.refuse_dot_file(path, real)
                     self._take_file(path, disk_path, status)
             elif self._holds(real, folder):
                 message = "links to a folder that it lies in; not followed"
                 self._report(path, ProblemCode.LINK_LOOP, message)
             elif not self._excludes_all(path):
                 self._enter(self._folder(path, disk_path, real), self._linked)
-        except UnreadableFile as refused:
+        except reader.UnreadableFile as refused:
             # A dead or foreign link to another kind of file hides no note.
             is_folder = os.path.isdir(self._absolute(disk_path))  # noqa: PTH112
             if is_folder or path.endswith(self._rules.suffix):
@@ -350,18 +331,19 @@ def _is_below(path: str, folder: str) -> bool:
     return not folder or f"{path}/".startswith(f"{folder}/")
 
 
-def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
-    """Make the test of a root-relative path; `None` where nothing is excluded.
-
-    :raises ConfigRefused: a pattern is none that `.gitignore` could hold.
-    """
-    if not patterns:
-        return None
+def matcher(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """Make the test of a root-relative path by patterns as in `.gitignore`."""
     from pathspec import PathSpec  # takes 40 ms
 
-    lines = [unicodedata.normalize("NFC", pattern).removeprefix("./") for pattern in patterns]
+    return PathSpec.from_lines("gitignore", patterns).match_file
+
+
+def _excluder(patterns: Sequence[str]) -> Callable[[str], bool] | None:
+    """Make the test of a root-relative path; `None` where nothing is excluded."""
+    if not patterns:
+        return None
     try:
-        return PathSpec.from_lines("gitignore", lines).match_file
+        return matcher(composed(pattern).removeprefix("./") for pattern in patterns)
     except (ValueError, re.error) as error:
         raise ConfigRefused(f"kb/review.toml: notes.excludes: {error}") from error
 

@@ -6,28 +6,19 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
-from django.db.models import (
-    Aggregate,
-    CheckConstraint,
-    Index,
-    IntegerField,
-    Lookup,
-    Q,
-    TextField,
-    UniqueConstraint,
-)
+from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 
 _T = TypeVar("_T")
 
 
-class JoinedKeys(Aggregate):
+class JoinedKeys(models.Aggregate):
     """The integers of a group, in rising order, joined by commas: one comparable string a group."""
 
     function = "GROUP_CONCAT"
     name = "JoinedKeys"
-    output_field = TextField()
+    output_field = models.TextField()
     allow_distinct = False
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
@@ -38,14 +29,12 @@ class JoinedKeys(Aggregate):
 
 
 class NamedKeys(RawSQL):
-    """The right side of `…__in`, written out: preparing thousands of keys one by one takes longer
-    than finding their rows.
-    """
+    """The right side of `…__in`, written out: preparing thousands takes longer than reading."""
 
     def __init__(self, keys: Iterable[int]) -> None:
         """Take keys; anything but an integer raises here."""
         listed = ",".join(str(int(key)) for key in keys)
-        super().__init__(listed or "NULL", (), IntegerField())
+        super().__init__(listed or "NULL", (), models.IntegerField())
 
 
 class DatabaseClock(Now):
@@ -55,17 +44,16 @@ class DatabaseClock(Now):
         return self.as_sql(compiler, connection, template="CLOCK_TIMESTAMP()", **extra)
 
 
-def check(name: str, condition: Q | Lookup[int]) -> CheckConstraint:
-    """A constraint that holds `condition` on each row."""
-    return CheckConstraint(condition=condition, name=name)
+def check(name: str, condition: models.Q | models.Lookup[int]) -> models.CheckConstraint:
+    return models.CheckConstraint(condition=condition, name=name)
 
 
-def unique(name: str, fields: str) -> UniqueConstraint:
-    return UniqueConstraint(fields=fields.split(), name=name)
+def unique(name: str, fields: str) -> models.UniqueConstraint:
+    return models.UniqueConstraint(fields=fields.split(), name=name)
 
 
-def index(name: str, fields: str, *, where: Q | None = None) -> Index:
-    return Index(fields=fields.split(), name=name, condition=where)
+def index(name: str, fields: str, *, where: models.Q | None = None) -> models.Index:
+    return models.Index(fields=fields.split(), name=name, condition=where)
 
 
 def batched(items: Iterable[_T], size: int) -> Iterator[list[_T]]:

@@ -28,10 +28,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Lease:
-    """Time for which a claim holds a job; its worker extends it while it runs.
-
-    :param token: of this claim alone: what its worker stores is guarded by it.
-    """
+    """Time for which a claim, known by its own token, holds a job; its worker extends it."""
 
     token: str
     length: timedelta = timedelta(minutes=1)
@@ -75,8 +72,7 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
     ) -> int:
         """Move the job from `queued` to `running`; return 0 if another parent was first.
 
-        :param parent: the process that will see to the job, if it stays until the job is closed.
-        :param lease: None where nobody will extend it.
+        :param parent: the process that stays until the job is closed, if one does.
         """
         return self.filter(pk=job_id, status=JobStatus.QUEUED).update(
             status=JobStatus.RUNNING,
@@ -93,7 +89,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         return held.update(started_at=now, **_holder(claimed_by, parent, lease))
 
     def lapsed(self) -> ReviewJobQuerySet:
-        """Running jobs whose lease ran out."""
         return self.filter(status=JobStatus.RUNNING, leased_until__lt=DatabaseClock())
 
     def held_by(self, lease: Lease | None) -> ReviewJobQuerySet:
@@ -116,10 +111,7 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         also: Mapping[str, Any] | None = None,
         now: datetime,
     ) -> bool:
-        """`leaving` to the ending, on the rows and on `jobs`, which all end alike.
-
-        False, with nothing said on `jobs`, when one was moved meanwhile: roll the transaction back.
-        """
+        """`leaving` to the ending, on rows and `jobs`; False: one was moved, roll back."""
         fields: dict[str, Any] = {
             "status": ending.status,
             "completed_at": now,
@@ -143,7 +135,6 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
 
 
 def _holder(claimed_by: str, parent: Parent | None, lease: Lease | None) -> dict[str, Any]:
-    """Columns that say who has a job, and for how long."""
     return {
         "claimed_by": claimed_by,
         "parent_host": parent.host if parent else "",

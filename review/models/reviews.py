@@ -51,10 +51,7 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
         return self.filter(status=PairStatus.COMPLETED).exclude(not_accepted=NotAccepted.TRIAL)
 
     def complete(self, pairs: Sequence[ReviewPair], *, now: datetime) -> bool:
-        """Pending or missing pairs to `completed`, with the review that is set on them.
-
-        False when one of them was completed already: roll the transaction back.
-        """
+        """Pending or missing pairs to `completed`; False: one was completed already, roll back."""
         connection = connections[self.db]
         moment = connection.ops.adapt_datetimefield_value(now)
         rows = [(*(getattr(pair, name) for name in _REVIEWED), moment, pair.pk) for pair in pairs]
@@ -76,9 +73,10 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
 
 
 class ReviewPair(models.Model):
-    """One note and one gate requested in a job, with the exact texts that were judged.
+    """A note and a gate requested in a job, with the exact texts that were judged.
 
-    `decision` is what the parser read and is never overwritten: see `DecisionEvent`.
+    `decision` is what the parser read and is never overwritten: see `DecisionEvent`. `link_state` is
+    that of the files that the note links to, as a rule that reads them was to see them.
     """
 
     job = ForeignKey(ReviewJob, PROTECT, db_index=False, related_name="pairs")
@@ -91,6 +89,7 @@ class ReviewPair(models.Model):
     decision = CharField(max_length=12, choices=Decision, blank=True, default="")
     decision_source = CharField(max_length=12, choices=DecisionSource, blank=True, default="")
     problem = models.TextField(blank=True, default="")
+    link_state = CharField(max_length=16, blank=True, default="", db_default="")
     not_accepted = CharField(max_length=24, choices=NotAccepted, blank=True, default="")
     result_path = models.TextField(blank=True, default="")
     reviewed_at = models.DateTimeField(null=True)
@@ -278,7 +277,6 @@ class Finding(models.Model):
 
 
 def latest_of(rows: Any, fingerprints: Iterable[str]) -> dict[str, Any]:
-    """Return the last of these rows for each fingerprint that has one."""
     found: dict[str, Any] = {}
     for chunk in batched(sorted(set(fingerprints)), 500):
         some = rows.filter(fingerprint__in=chunk).values("fingerprint").order_by()
@@ -289,15 +287,11 @@ def latest_of(rows: Any, fingerprints: Iterable[str]) -> dict[str, Any]:
 
 class DispositionQuerySet(models.QuerySet["Disposition"]):
     def latest_of(self, fingerprints: Iterable[str]) -> dict[str, Disposition]:
-        """The one that counts for each fingerprint: the last."""
         return latest_of(self, fingerprints)
 
 
 class Disposition(models.Model):
-    """What a person decided about a finding.
-
-    `note_sha256` is the note's digest on disk at that moment: `deferred` holds until it changes.
-    """
+    """A person's decision about a finding; `deferred` holds until the note has another digest."""
 
     fingerprint = CharField(max_length=16)
     state = CharField(max_length=12, choices=DispositionState)
@@ -320,7 +314,6 @@ class Disposition(models.Model):
 def latest_decided(
     fingerprints: Iterable[str], dispositions: Any = Disposition.objects
 ) -> dict[str, Decided]:
-    """Return the last disposition of each finding that has one."""
     rows = latest_of(dispositions, fingerprints)
     return {fingerprint: as_decided(row) for fingerprint, row in rows.items()}
 

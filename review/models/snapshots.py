@@ -26,7 +26,6 @@ class InternedQuerySet(models.QuerySet["KbPath"]):
         return known
 
     def ids(self, paths: Iterable[str]) -> dict[str, int]:
-        """Path to its key, for those that are known."""
         found: dict[str, int] = {}
         for some in batched(paths, 500):
             found.update(self.filter(path__in=some).values_list("path", "id"))
@@ -65,7 +64,6 @@ class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
     """The store's identity, and its counters, which each writer locks until its commit."""
 
     def identity(self) -> str:
-        """The store's own id, which its copies keep."""
         return self.values_list("store_id", flat=True).get(pk=1)
 
     def allocate_job_ids(self, count: int) -> int:
@@ -74,11 +72,7 @@ class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
         return self.values_list("next_job_id", flat=True).get(pk=1) - count
 
     def take_turn(self) -> None:
-        """Take the write lock for the rest of this transaction, by an update that changes nothing.
-
-        Rows that are only added then get their keys in the order of the commits, so that a reader
-        who knows the last key knows what it has not seen.
-        """
+        """Take the write lock: rows that are only added get keys in the order of commits."""
         self.filter(pk=1).update(store_id=F("store_id"))
 
     def move_acceptances(self) -> None:
@@ -87,11 +81,7 @@ class ReviewStoreQuerySet(models.QuerySet["ReviewStore"]):
 
 
 class ReviewStore(models.Model):
-    """The one row that identifies this store.
-
-    `acceptance_revision` grows with every transaction that moves an acceptance, so a page can
-    check whether a cached freshness answer is still valid.
-    """
+    """The one row that identifies this store; each move of acceptances raises the revision."""
 
     store_id = models.CharField(max_length=32)
     created_at = models.DateTimeField()

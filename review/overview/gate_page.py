@@ -17,8 +17,7 @@ from review.models import Disposition, FileSnapshot, Finding, KbPath
 from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
-from review.selection.gate_names import gate_json
-from review.settings.config import Config
+from review.selection.names import gate_json
 from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
 
@@ -36,7 +35,7 @@ _GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
 
 def read_gate_page(
-    corpus: Corpus, states: PairStates, gate_id: str, *, open_findings: int, config: Config
+    corpus: Corpus, states: PairStates, gate_id: str, *, open_findings: int
 ) -> tuple[Gate | None, GatePageJson]:
     """Read a gate that exists, or of which the store has texts; None when its file cannot be used.
 
@@ -44,7 +43,7 @@ def read_gate_page(
     :raises UnknownGate: neither; the hint names near ones.
     :raises BadPath: the id is no path below the gates folder.
     """
-    path = gate_path_of(gate_id, gates_folder=config.gates_folder)
+    path = gate_path_of(gate_id, gates_folder=corpus.config.gates_folder)
     gate = None
     with suppress(UnreadableFile):
         gate = corpus.gate(path)

@@ -32,7 +32,7 @@ from review.overview.documents import (
 )
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
 from review.selection.freshness import ChangeReader
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     AcceptanceKind,
@@ -63,12 +63,7 @@ class NotePage:
 
 
 def read_note_page(
-    corpus: Corpus,
-    path: str,
-    *,
-    partitions: Sequence[str] = (),
-    before: int | None = None,
-    config: Config,
+    corpus: Corpus, path: str, *, partitions: Sequence[str] = (), before: int | None = None
 ) -> NotePage:
     """The page of a note that is there, or that the store has reviews of.
 
@@ -80,10 +75,10 @@ def read_note_page(
     path = normalise_path(path)
     note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
     facts, text, problems = _now(corpus, path)
-    _require_note(corpus, path, note_id, text, config)
+    _require_note(corpus, path, note_id, text)
     accepted = _accepted(note_id)
     sha256 = facts.sha256 if facts else None
-    obligations = read_obligations(config)
+    obligations = read_obligations(corpus.config)
     gates = [gate for gate in corpus.gates.gates if facts and applies(gate.requirement, facts.kind)]
     reader = _PairReader(corpus, path, sha256, gates, accepted)
     pairs = reader.read(note_id, partitions, obligations)
@@ -102,7 +97,7 @@ def read_note_page(
             if gate.path not in shown and not obligations.is_owed(gate)
         ],
         findings=_findings(corpus, path, sha256, accepted),
-        history=_history(note_id, before, config),
+        history=_history(note_id, before, corpus.config),
         problems=[problem_json(problem) for problem in problems],
     )
     texts = FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
@@ -118,17 +113,15 @@ def _now(corpus: Corpus, path: str) -> tuple[NoteFacts | None, str | None, Itera
     return facts, note.text, facts.problems
 
 
-def _require_note(
-    corpus: Corpus, path: str, note_id: int | None, text: str | None, config: Config
-) -> None:
+def _require_note(corpus: Corpus, path: str, note_id: int | None, text: str | None) -> None:
     """Refuse a path that is no note now and that the store does not know as one."""
     # A gate is known by its path, too.
-    is_gate = path.startswith(f"{config.gates_folder}/")
+    is_gate = path.startswith(f"{corpus.config.gates_folder}/")
     if note_id and not (is_gate and not Acceptance.objects.filter(note=note_id).exists()):
         return
-    if not config.is_among_notes(path):
+    if not corpus.config.is_among_notes(path):
         raise NoSuchNote(
-            f"{path!r} is no note: notes are below {', '.join(config.note_roots)}",
+            f"{path!r} is no note: notes are below {', '.join(corpus.config.note_roots)}",
             hint="kb/review.toml names the folders of notes",
         )
     if text is None:

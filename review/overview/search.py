@@ -28,7 +28,6 @@ from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
 from review.overview.documents import JumpJson
 from review.private_files import FILE_MODE, make_private
-from review.settings.config import Config
 from review.vocabulary import OPEN_JOB_STATUSES, PairStatus
 
 _VERSION = "5"
@@ -200,7 +199,6 @@ def search(
     kinds: Collection[SearchKind] = tuple(SearchKind),
     offset: int = 0,
     seconds: float,
-    config: Config,
 ) -> SearchResult:
     """Find the texts that contain all words.
 
@@ -208,7 +206,7 @@ def search(
     :param seconds: how long to index new texts before searching.
     """
     deadline = time.monotonic() + seconds
-    path, store_id = config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
+    path, store_id = corpus.config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
     with open_index(path, store_id=store_id) as index:
         complete = _add_notes(index, corpus, deadline) and _add_reviews(index, deadline)
         names = {

@@ -32,7 +32,7 @@ from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pa
 from review.runners.process.table import Processes
 from review.selection.orphans import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.store.errors import store_name
 from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, Decision, JobStatus, Staleness
 
@@ -49,21 +49,18 @@ _COUNTED = {FailOn.FAIL: (Decision.FAIL,), FailOn.WARN: QUEUED_DECISIONS}
 
 
 def read_status(
-    corpus: Corpus,
-    *,
-    model_partition: str | None,
-    fail_on: Iterable[FailOn],
-    config: Config,
-    now: datetime,
+    corpus: Corpus, *, model_partition: str | None, fail_on: Iterable[FailOn], now: datetime
 ) -> StatusJson:
     """Coverage, queue, jobs and orphans, of one model partition or of all."""
-    states = read_pair_states(corpus, config=config)
+    states = read_pair_states(corpus)
     chosen = (model_partition,) if model_partition else ()
     listed = NoteList(states.notes, states.problems)
     queue = read_warn_queue(corpus, QueueFilter(partitions=chosen), listed=listed)
-    abandoned = abandoned_jobs(older_than=config.abandoned_after, processes=Processes(), now=now)
+    abandoned = abandoned_jobs(
+        older_than=corpus.config.abandoned_after, processes=Processes(), now=now
+    )
     scope = LookRequest(model_partition=model_partition)
-    looks = read_looks(corpus, scope, gates_folder=config.gates_folder).needs_a_look
+    looks = read_looks(corpus, scope).needs_a_look
     status = StatusJson(
         notes=len(states.notes),
         gates=len(states.gates),
@@ -83,8 +80,8 @@ def read_status(
     if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     status.notices = [
-        *_notices(status, config=config),
-        *unknown_partitions([model_partition], config=config),
+        *_notices(status, config=corpus.config),
+        *unknown_partitions([model_partition], config=corpus.config),
         *corpus.unknown_muted(),
     ]
     steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)

@@ -89,9 +89,8 @@ class _Statement(NamedTuple):
 def read_decision(block_text: str) -> ParsedDecision:
     """Return the decision of the result line, else the one that all declarations state.
 
-    The result line is `## Result: PASS|WARN|FAIL|ERROR` as the last line; nothing else in the
-    review takes it back. Only a review without any result line is searched for declarations: its
-    first line below a title, and lines such as `Verdict: WARN`.
+    The result line is `## Result: PASS|WARN|FAIL|ERROR` as the last line, and nothing takes it
+    back; declarations are the first line below a title, and lines such as `Verdict: WARN`.
     """
     lines = list(_visible_lines(block_text))
     if not lines:

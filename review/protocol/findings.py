@@ -33,10 +33,7 @@ _TAB = 4
 
 @dataclass(frozen=True, slots=True)
 class ParsedFinding:
-    """One point a review makes; `quote` is empty where it quotes nothing.
-
-    :param line: of the note, from 1, if the reporter knows it.
-    """
+    """A point that a review makes; `line` of the note, from 1, if the reporter knows it."""
 
     ordinal: int
     severity: Severity
@@ -46,10 +43,7 @@ class ParsedFinding:
 
 
 def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
-    """Return the findings in their order, numbered from 1; total, in linear time.
-
-    If the review has Findings headings, only the text under them counts.
-    """
+    """Return findings, of sections Findings if there are any, numbered from 1; in linear time."""
     reader = _Reader()
     for line in iter_lines(block_text):
         reader.take(line)
@@ -83,8 +77,6 @@ class _Draft:
 
 
 class _Reader:
-    """Takes the lines of a review in order and gathers its findings."""
-
     def __init__(self) -> None:
         self.drafts: list[_Draft] = []
         self.has_section = False

@@ -27,11 +27,7 @@ class FixAnswer:
 
 
 def read_fix_answers(text: str, *, source: str) -> list[FixAnswer]:
-    """Read all lines that are not blank, or none.
-
-    :param source: what a message calls the text.
-    :raises NotAnAnswer: a line is none, or a finding has two; or there is no line at all.
-    """
+    """Read all lines of `source` that are not blank, or raise NotAnAnswer."""
     answers: dict[str, FixAnswer] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():

@@ -75,7 +75,6 @@ class ParsedOutput:
 
 
 def parse_output(data: bytes, *, token: str, expected: Sequence[ExpectedPair]) -> ParsedOutput:
-    """Find the expected pairs' blocks in any byte string."""
     pairs = {pair.ordinal: pair for pair in expected}
     return _Reader(decode_output(data), token.lower(), pairs).read()
 
@@ -95,17 +94,12 @@ def behind_reasoning(line: str) -> str:
 
 
 def strip_escapes(text: str) -> str:
-    """Remove terminal escapes: colours, cursor moves, window titles."""
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
 
 @dataclass
 class _OpenBlock:
-    """A block that was started on line `start`.
-
-    `fenced_end` is the line of an END seen in a fence that is still open, `ends_reasoning` says that
-    a tag in it ends reasoning if the block is never closed.
-    """
+    """A block since line `start`; `fenced_end` is an END seen in a fence that is still open."""
 
     sentinel: Sentinel
     start: int
@@ -115,8 +109,6 @@ class _OpenBlock:
 
 
 class _Reader:
-    """One pass over the lines."""
-
     def __init__(self, text: str, token: str, expected: Mapping[int, ExpectedPair]) -> None:
         self._text = text
         self._lines = text.split("\n")
@@ -243,10 +235,7 @@ class _Reader:
         return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
 
     def _forget(self) -> None:
-        """Take all blocks so far for reasoning: its end was met, its start never was.
-
-        Without words between it and the last block, and without another answer, it means nothing.
-        """
+        """Take all blocks for reasoning whose start is missing, unless nothing comes between."""
         for ordinal in self._found:
             self._in_reasoning.setdefault(ordinal, self._number)
         found = {} if self._talks else self._found

@@ -91,10 +91,7 @@ paths you opened, with commas between them, or `opened: none`."""
 
 @dataclass(frozen=True)
 class LinkRow:
-    """A link target as a note spells it, and the file it means; None: it resolves to nothing.
-
-    :param size: bytes of the file, if it is a note.
-    """
+    """A link target as written, the file it means or None, and its size in bytes if a note."""
 
     target: str
     resolved: str | None
@@ -132,8 +129,7 @@ class PromptRequest:
 def render_prompt(request: PromptRequest) -> str:
     """Return the prompt; the same request gives the same text, and it parses to no block.
 
-    Jobs with the same gates share all bytes up to the first note, so that a provider's prompt
-    cache can serve them: the parts that only this job has, such as its token, are at the end.
+    Jobs with the same gates share all bytes up to the first note, for prompt caches.
     """
     sections = (
         _gates(request.gates),
@@ -160,10 +156,7 @@ def _requested_pairs(request: PromptRequest) -> Iterator[str]:
 
 
 def _link_tables(notes: Sequence[PromptNote]) -> Iterator[str]:
-    """Yield the links with sizes, so that a worker knows what opening one costs.
-
-    Whole kilobytes, rounded up: few edits of a linked note change a prompt that is rendered again.
-    """
+    """Yield the links with sizes in kB, so that a worker knows what opening one costs."""
     yield "# Links of the notes"
     for note in notes:
         yield f"\n## {note.path}\n"

@@ -47,11 +47,7 @@ _MASK = "…"
 
 @dataclass(frozen=True)
 class Usage:
-    """The known cost of a run or a job; None is unknown, and never zero.
-
-    :param prompt_tokens: all of the input, what a cache held included.
-    :param whole: False when a part of it is known not to be in `cost_usd`.
-    """
+    """The known cost of a run or a job; None is unknown. Not `whole`: a part has no known cost."""
 
     cost_usd: float | None = None
     input_tokens: int | None = None
@@ -79,11 +75,7 @@ def read_usage(telemetry: Mapping[str, Any] | None) -> Usage:
 
 
 def merge_runs(runs: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
-    """The telemetry of a job that was run several times: sums of what is known, the rest as last said.
-
-    A run whose cost is not known is counted in `runs_without_cost`, so that the sum is not taken
-    for the whole.
-    """
+    """Sum the telemetry of several runs; `runs_without_cost` counts those of unknown cost."""
     said = [dict(run) for run in runs if run is not None]
     if len(runs) < 2 or not said:
         return said[0] if said else None
@@ -119,10 +111,7 @@ def masked(text: str) -> str:
 
 
 def kept_telemetry(telemetry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is stored: without keys, and such that any database takes it.
-
-    If it is too large, only its top-level values are stored, and `cut` is true.
-    """
+    """Return what is stored: without keys, and only top-level values, `cut`, where too large."""
     kept: dict[str, Any] = _kept(telemetry, 1)
     if len(json.dumps(kept, ensure_ascii=False).encode()) <= MAX_BYTES:
         return kept

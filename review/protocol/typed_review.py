@@ -11,11 +11,7 @@ WHOLE_NOTE = 0
 
 @dataclass(frozen=True, slots=True)
 class TypedFinding:
-    """One place to look at.
-
-    `quote` occurs in one line of the note, runs of blanks made one, or is empty; `line` counts
-    from 1 and is 0 if the finding is about the whole note.
-    """
+    """A place to look at: `quote` occurs in one line, or is empty; `line` is 0 of a whole note."""
 
     severity: Severity
     text: str

@@ -23,8 +23,8 @@ from review.findings.states import QuoteFinder, QuoteNow
 from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, batched
 from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine
-from review.reviews.texts import rationales
-from review.selection.path_filters import digests_of, is_below
+from review.reviews.read import rationales
+from review.selection.names import digests_of, is_below
 from review.vocabulary import NoteNow, Seen
 
 _AT_ONCE = 2500

@@ -12,7 +12,7 @@ from django.db.models import Count
 
 from review.domain.paths import lens_of
 from review.queue.queue import AGES, FILTERS, OLDER, Queue
-from review.selection.path_filters import is_below
+from review.selection.names import is_below
 from review.vocabulary import DispositionState, NoteNow
 
 _SEVERITIES = ("fail", "warn", "info")

@@ -31,7 +31,7 @@ from review.models import (
 )
 from review.queue.entries import make_entry
 from review.queue.queue import Queue, QueueLine
-from review.selection.path_filters import digests_of
+from review.selection.names import digests_of
 from review.vocabulary import AcceptanceKind, Decision, NoteNow, Seen
 
 _MAX_HISTORY = 50

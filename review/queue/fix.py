@@ -29,9 +29,8 @@ from review.queue.queue import QueueFilter
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import RunnerSpec
 from review.runners.run import RunRequest, run_cli, scratch_folder
-from review.selection.gate_names import read_named_note
-from review.selection.path_filters import named_places
-from review.settings.config import Config
+from review.selection.names import named_places, read_named_note
+from review.settings import Config
 from review.sweeps.feeder import Limits, StopPolicy, StopReason
 from review.sweeps.progress import FixJson
 
@@ -87,7 +86,7 @@ class NothingToFix(ReviewError):
     exit_code = ExitCode.NOTHING_TO_DO
 
 
-def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPromptJson:
+def make_fix_prompt(corpus: Corpus, note: str) -> FixPromptJson:
     """Return the prompt with all open findings of a note.
 
     :param note: a path below the root, as written.
@@ -95,7 +94,7 @@ def make_fix_prompt(corpus: Corpus, note: str, *, root: str) -> FixPromptJson:
     :raises UnreadableFile: the file cannot be taken as a note.
     :raises NothingToFix: nothing is open.
     """
-    now = read_named_note(corpus, path_below(root, note))
+    now = read_named_note(corpus, path_below(str(corpus.config.root), note))
     entries = list(read_warn_queue(corpus, QueueFilter(notes=(now.path,))).entries)
     if not entries:
         raise NothingToFix(
@@ -222,13 +221,13 @@ class _Draft:
     reading: dict[str, bytes]
 
 
-def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: threading.Event) -> Fixed:
+def fix_notes(request: FixSweep, *, corpus: Corpus, stop: threading.Event) -> Fixed:
     """Have the notes fixed, each in its own copy; findings stay open until a new review.
 
     :raises NoSuchNote, UnknownGate: a name does not resolve.
     :raises ArtifactNotWritten: it cannot be recorded; no note is given to a runner.
     """
-    paths = named_places(corpus, request.notes, root=str(config.root))
+    paths = named_places(corpus, request.notes)
     queue = QueueFilter(notes=paths, gates=request.gates)
     entries = read_warn_queue(corpus, queue).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
@@ -238,14 +237,14 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
             FixJson(note_path=path, outcome=PLANNED, reason=None) for path in sorted(waiting)
         ]
         return Fixed(tuple(planned), (), policy)
-    record = FixRecord(config, started=request.clock())
-    work = _Work(request, corpus, config, policy, waiting, record)
+    record = FixRecord(corpus.config, started=request.clock())
+    work = _Work(request, corpus, corpus.config, policy, waiting, record)
     provenance = request.provenance
     record.add(
         "begin",
         {
             "at": timestamp(request.clock()),
-            "actor": config.actor,
+            "actor": corpus.config.actor,
             "runner": request.spec.name,
             "runner_model": provenance.runner_model,
             "runner_effort": provenance.runner_effort,
@@ -265,7 +264,7 @@ def fix_notes(request: FixSweep, *, corpus: Corpus, config: Config, stop: thread
         policy.reason = None
     work.log("end", {"stopped": policy.reason, "because": policy.because})
     notes = sorted(work.notes, key=lambda note: note.note_path)
-    path = record.path.relative_to(config.root).as_posix()
+    path = record.path.relative_to(corpus.config.root).as_posix()
     return Fixed(tuple(notes), tuple(work.usages), policy, path)
 
 
@@ -304,7 +303,7 @@ class _Work:
         while self.waiting:
             path = self.waiting.popleft()
             try:
-                document = make_fix_prompt(self.corpus, path, root=root)
+                document = make_fix_prompt(self.corpus, path)
                 note = self.corpus.read_note(path)
             except NothingToFix:
                 continue

@@ -11,8 +11,8 @@ from django.db.models import QuerySet
 
 from review.knowledge_base import Corpus, Gate, GateCatalog, NoteList
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
-from review.selection.path_filters import within
-from review.settings.config import Config
+from review.selection.names import within
+from review.settings import Config
 from review.vocabulary import DispositionState
 
 # So few notes are scanned in a time that nobody notices; 25,000 take half a second.

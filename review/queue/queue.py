@@ -16,9 +16,9 @@ from review.knowledge_base import Corpus, GateCatalog
 from review.models import FindingState, ModelPartition, NamedKeys
 from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states, values_below
 from review.queue.sorting import QueueSort, Ranking, make_ranking
+from review.selection.names import digests_of
 from review.selection.orphans import carried_away
-from review.selection.path_filters import digests_of
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
 
 # Rank, note path, gate path and ordinal: what the queue is sorted by.

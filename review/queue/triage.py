@@ -20,8 +20,8 @@ from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, ReviewStore, as_decided, batched
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
-from review.selection.path_filters import digests_of
-from review.settings.config import Config
+from review.selection.names import digests_of
+from review.settings import Config
 from review.vocabulary import DispositionState
 
 # More notes than this are listed in one scan; fewer are read one by one.
@@ -72,7 +72,7 @@ class Triaged:
 
 
 def dispose_each(
-    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, config: Config, now: datetime
+    answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, now: datetime
 ) -> list[DisposedJson]:
     """Append the disposition of each answer, whatever was decided before; or of none.
 
@@ -93,7 +93,9 @@ def dispose_each(
             DisposedJson,
             found[row.fingerprint],
             fingerprint=row.fingerprint,
-            gate_id=gate_id_of(found[row.fingerprint].gate_path, gates_folder=config.gates_folder),
+            gate_id=gate_id_of(
+                found[row.fingerprint].gate_path, gates_folder=corpus.config.gates_folder
+            ),
             disposition=row.state,
             was=latest[row.fingerprint].state if row.fingerprint in latest else None,
             reason=row.reason,

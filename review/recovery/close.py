@@ -24,7 +24,7 @@ from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPai
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.runners.run import end_left_over, forget_run
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import FailureCode, JobStatus
 
 _CUT_OFF = (
@@ -44,7 +44,6 @@ def close_job(
 ) -> IngestedJobJson:
     """Ingest the text of a job's last run; where it holds no review, the job fails.
 
-    :param outcome: of the last run, with the telemetry of all.
     :raises JobMoved, JobReplaced, LeaseLost: it was taken from us meanwhile.
     """
     text, failure, missing = outcome.text, outcome.failure, dict[int, str]()
@@ -82,10 +81,7 @@ def fail_job(
     config: Config,
     now: datetime,
 ) -> IngestedJobJson:
-    """Fail a job of which nothing is known; its pairs without a review become missing.
-
-    :raises JobMoved: it is not, or no longer, in the state it was to leave.
-    """
+    """Fail a job of which nothing is known, if it is still in the state it is to leave."""
     job = require_job(job_id)
     job.status = leaving
     with transaction.atomic():
@@ -104,8 +100,7 @@ def move_to_failed(
 ) -> None:
     """Fail the job and mark its open pairs missing; call it inside a transaction.
 
-    :param lease: of the claim whose job it is; None where anybody may fail it.
-    :raises JobMoved: it is no longer in the state that `job` has.
+    :raises JobMoved: it is no longer in the state that `job` has, or held by the lease.
     """
     leaving = JobStatus(job.status)
     # First, so that a job somebody else moved stops us before any other write.
@@ -148,8 +143,6 @@ def salvage_job(
     """Ingest what an orphaned job's runs have left, and close it; others may do so at once.
 
     Killed at any point, the next salvage finishes the work.
-
-    :raises ReviewError: the job is another process's by now, or cannot be read or written.
     """
     job = require_job(job_id)
     # So that no worker takes it over while what it left is ended and read.
@@ -171,8 +164,6 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
 
     Only for a job whose parent is gone. The outcome has the telemetry of all its runs, no text
     without any review, and no failure with all of them.
-
-    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
     """
     folders = run_folders(job, config=config)
     for folder in folders:

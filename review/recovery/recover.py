@@ -29,7 +29,7 @@ from review.recovery.close import collect_output, fail_job, move_to_failed
 from review.runners.outcome import RunnerFailure
 from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
 
@@ -101,12 +101,10 @@ class ParentAlive(Conflict):
     """The process that took the job is at work on this host."""
 
 
-class JobClosed(Conflict):
-    """The job is completed or failed; there is nothing to recover."""
+class JobClosed(Conflict): ...
 
 
-class NothingToReplace(Conflict):
-    """No pair of the job can be reviewed any more."""
+class NothingToReplace(Conflict): ...
 
 
 class RecoveryAction(StrEnum):
@@ -125,17 +123,12 @@ _UNUSABLE: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Recovery:
-    """A recovery of jobs.
-
-    :param job_ids: open jobs, abandoned or not; none: all abandoned ones.
-    :param older_than: how long a job may run until it is taken for abandoned.
-    """
+    """A recovery of the open `job_ids`, or of all abandoned ones: orphans, or running too long."""
 
     action: RecoveryAction
     actor: str
     older_than: timedelta
     corpus: Corpus
-    config: Config
     processes: Processes
     now: datetime
     job_ids: tuple[int, ...] = ()
@@ -143,10 +136,7 @@ class Recovery:
     dry_run: bool = False
 
     def recover(self) -> tuple[RecoveryJson, list[ReviewError]]:
-        """Recover the named jobs, or all abandoned ones; one that is refused holds up no other.
-
-        Each job is one transaction, so a recovery that was killed is finished by the next.
-        """
+        """Recover each job in a transaction; one that is refused holds up no other."""
         job_ids: Iterable[int] = dict.fromkeys(self.job_ids)
         if not self.job_ids:
             job_ids = abandoned_jobs(
@@ -163,7 +153,6 @@ class Recovery:
         return answer, errors
 
     def _recover(self, job: ReviewJob) -> RecoveredJson:
-        """Recover one job, or say what would become of it."""
         action, actor, reason = self.action, self.actor, self.reason
         if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
             here = job.parent_host == self.processes.host
@@ -179,30 +168,23 @@ class Recovery:
         telemetry = self._collect(job) if job.status == JobStatus.RUNNING else None
         if action is RecoveryAction.INGEST:
             request = IngestRequest(actor=actor, telemetry=telemetry)
-            done = ingest_job(job.pk, request=request, config=self.config, now=self.now)
+            done = ingest_job(job.pk, request=request, config=self.corpus.config, now=self.now)
             return RecoveredJson(review_job_id=job.pk, status=done.status, ingested=done)
         if action is RecoveryAction.REPLACE:
             reason = reason or f"replaced by {actor}"
-            return replace_job(
-                job,
-                actor=actor,
-                reason=reason,
-                corpus=self.corpus,
-                config=self.config,
-                now=self.now,
-            )
+            return replace_job(job, actor=actor, reason=reason, corpus=self.corpus, now=self.now)
         failure = RunnerFailure(FailureCode.OPERATOR, reason or f"given up by {actor}")
         # From the state that was looked at: who claims or ingests it meanwhile has it.
         leaving = JobStatus(job.status)
         done = fail_job(
-            job.pk, failure, actor=actor, leaving=leaving, config=self.config, now=self.now
+            job.pk, failure, actor=actor, leaving=leaving, config=self.corpus.config, now=self.now
         )
         return RecoveredJson(review_job_id=job.pk, status=done.status, problems=done.problems)
 
     def _collect(self, job: ReviewJob) -> Mapping[str, Any] | None:
         """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
-            return collect_output(job, config=self.config).telemetry
+            return collect_output(job, config=self.corpus.config).telemetry
         except (UnknownRunner, ConfigRefused):
             # Only an ingest needs to read it; the files stay for whoever declares the runner again.
             if self.action is RecoveryAction.INGEST:
@@ -214,7 +196,7 @@ class Recovery:
             is_replaced = self.action is RecoveryAction.REPLACE
             left_out = _pairs(job, self.corpus)[1] if is_replaced else []
             return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
-        output = output_states([job], config=self.config, processes=self.processes)[job.pk]
+        output = output_states([job], config=self.corpus.config, processes=self.processes)[job.pk]
         if output.state in _UNUSABLE:
             raise NoOutput(
                 f"job {job.pk}: {job.bundle_output_path} {_UNUSABLE[output.state]}",
@@ -230,18 +212,12 @@ class Recovery:
 
 
 def replace_job(
-    job: ReviewJob, *, actor: str, reason: str, corpus: Corpus, config: Config, now: datetime
+    job: ReviewJob, *, actor: str, reason: str, corpus: Corpus, now: datetime
 ) -> RecoveredJson:
-    """Fail the job, and create one for its pairs without a review, from today's texts.
-
-    Pairs that are also in another open job are included: that was a deliberate choice when the old
-    job was created.
-    """
+    """Fail the job, and create one for its pairs without a review, from today's texts."""
     failure = RunnerFailure(FailureCode.REPLACED, reason)
     pairs, left_out = _pairs(job, corpus)
-    factory = JobFactory(
-        job.model_partition.name, corpus=corpus, config=config, actor=actor, now=now
-    )
+    factory = JobFactory(job.model_partition.name, corpus=corpus, actor=actor, now=now)
     with transaction.atomic():
         move_to_failed(job, failure, actor=actor, now=now)
         group = Group(Grouping(job.grouping), job.lens, pairs)
@@ -251,7 +227,7 @@ def replace_job(
         status=JobStatus.FAILED,
         replaced_by=new_id,
         left_out=left_out,
-        problems=rewrite_job_files(job.pk, config=config),
+        problems=rewrite_job_files(job.pk, config=corpus.config),
     )
 
 

@@ -24,10 +24,7 @@ class FileStateJson(Document, kw_only=True):
 
 
 class ProvenanceJson(Document, kw_only=True):
-    """The provenance that the parent stated, and what output and harness reported later.
-
-    `claim_problem` is set when the output names a model of another partition than the job's.
-    """
+    """The parent's statement; `claim_problem`: the output names a model of another partition."""
 
     runner: str | None
     runner_model: str | None
@@ -103,7 +100,7 @@ class ExportedJson(Document, kw_only=True):
     schema: str = "export-reviews/1"
     format: str
     output: str
-    reviews: int
-    written: int
-    unchanged: int
-    left: list[str]
+    reviews: int = 0
+    written: int = 0
+    unchanged: int = 0
+    left: list[str] = []

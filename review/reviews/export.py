@@ -42,6 +42,10 @@ class ExportedReview:
 
 
 COLUMNS = tuple(field.name for field in fields(ExportedReview) if field.name != "text")
+_FIELDS = (
+    "note_path", "gate_path", "model_partition", "review_pair_id", "gate_hash", "note_hash",
+    "decision", "kind", "recorded_at", "actor", "reason", "text",
+)  # fmt: skip
 _ROW = (
     "note__path", "gate__path", "model_partition__name", "event__review_pair_id",
     "gate_snapshot__content_sha256", "note_snapshot__content_sha256", "decision", "event__kind",
@@ -60,28 +64,12 @@ def exported_reviews(*, gates_folder: str, with_text: bool) -> Iterator[Exported
         rows: Any = CurrentAcceptance.objects.filter(
             model_partition__in=partitions, note__in=[key for _path, key in chunk]
         ).values_list(*_ROW, text)
-        for row in sorted(rows, key=itemgetter(0, 1, 2)):
-            (
-                note,
-                gate,
-                model,
-                pair_id,
-                gate_hash,
-                note_hash,
-                decision,
-                kind,
-                at,
-                actor,
-                reason,
-                said,
-            ) = row
-            if pair_id is None:
-                said = f"Accepted by {actor} without a review: {reason}\n"
-            gate_id = gate_label(gate, gates_folder)
-            file = (note, gate_id, gate, gate_hash, note_hash)
-            yield ExportedReview(
-                *file, model, decision, kind, timestamp(at) or "", pair_id, said or ""
-            )
+        for values in sorted(rows, key=itemgetter(0, 1, 2)):
+            row = dict(zip(_FIELDS, values, strict=True))
+            by = f"Accepted by {row.pop('actor')} without a review: {row.pop('reason')}\n"
+            said = (row.pop("text") or "") if row["review_pair_id"] else by
+            row |= {"recorded_at": timestamp(row["recorded_at"]) or "", "text": said}
+            yield ExportedReview(gate_id=gate_label(row["gate_path"], gates_folder), **row)
 
 
 def gate_csv(reviews: Iterable[ExportedReview]) -> Iterator[str]:
@@ -95,9 +83,7 @@ def gate_csv(reviews: Iterable[ExportedReview]) -> Iterator[str]:
 
 def export_markdown(reviews: Iterable[ExportedReview], folder: Path) -> ExportedJson:
     """Write the reviews, sorted by note, below `folder`; delete nothing."""
-    done = ExportedJson(
-        format="markdown", output=str(folder), reviews=0, written=0, unchanged=0, left=[]
-    )
+    done = ExportedJson(format="markdown", output=str(folder))
     expected: set[str] = set()
     for review in reviews:
         name = review_file(review.gate_id, review.model_partition)

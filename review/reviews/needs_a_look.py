@@ -23,8 +23,8 @@ from review.models import (
 )
 from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
-from review.reviews.texts import rationales
-from review.selection.path_filters import below, digests_of, within
+from review.reviews.read import rationales
+from review.selection.names import below, digests_of, within
 from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
 # Fewer occur in many notes.
@@ -42,11 +42,10 @@ class LookRequest:
     model_partition: str | None = None
 
 
-def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> LooksJson:
+def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJson:
     """Return the reviews to check, sorted by note path, gate path and pair.
 
-    A review whose findings do not fit is settled once each of them is, or once a person decided it.
-    Only the notes of these reviews are read.
+    One whose findings do not fit is settled once each of them is, or once a person decided it.
     """
     is_wanted = within(request.notes)
     reasons = _reasons(request)
@@ -61,7 +60,7 @@ def read_looks(corpus: Corpus, request: LookRequest, *, gates_folder: str) -> Lo
     reviewed = [(pair, pair.note.path, pair.gate.path) for pair in pairs]
     found = read_findings_now(corpus, reviewed, digests=digests)
     looks = [
-        _look(pair, reasons[pair.pk], findings, gates_folder)
+        _look(pair, reasons[pair.pk], findings, corpus.gates.folder)
         for pair, findings in zip(pairs, found, strict=True)
         if not _is_settled(pair, reasons[pair.pk], findings)
     ]
@@ -94,7 +93,6 @@ def undecided() -> QuerySet[ReviewPair]:
 
 
 def _reasons(request: LookRequest) -> dict[int, LookReason]:
-    """Why reviews need a look, by pair key."""
     unknown = undecided_pairs(request).values_list("pk", "not_accepted")
     found = {pair_id: LookReason(why) for pair_id, why in unknown}
     passes = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_accepted_passes())), request)
@@ -122,7 +120,6 @@ def _reasons(request: LookRequest) -> dict[int, LookReason]:
 
 
 def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
-    """Yield the pairs none of whose quotes occurs in the reviewed note."""
     pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
     for pair_id, text in pairs.values_list("pk", "note_snapshot__text").iterator(chunk_size=100):
         quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")
@@ -198,7 +195,7 @@ def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFi
 def _look(
     pair: ReviewPair, why: LookReason, findings: list[QueueFindingJson], gates_folder: str
 ) -> LookJson:
-    gate_id = gate_id_of(pair.gate.path, gates_folder=gates_folder)
+    gate_id = gate_id_of(pair.gate.path, gates_folder)
     return LookJson(
         note_path=pair.note.path,
         gate_path=pair.gate.path,

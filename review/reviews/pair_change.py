@@ -16,7 +16,6 @@ from review.models import CurrentAcceptance, FileSnapshot, ReviewPair
 from review.protocol.quote_location import follow_quote
 from review.selection.documents import SelectionJson
 from review.selection.select import SelectionRequest, select_targets
-from review.settings.config import Config
 from review.vocabulary import DispositionState
 
 _LOADED = ("note", "gate", "note_snapshot", "gate_snapshot")
@@ -35,10 +34,7 @@ class Against(StrEnum):
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """A pair, and how its change is shown.
-
-    :param all_lines: equal lines too.
-    """
+    """A pair, and how its change is shown; `all_lines`: with equal lines."""
 
     note_path: str
     gate_id: str
@@ -65,10 +61,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class PairChange:
-    """The change of a pair since its acceptance.
-
-    :param findings: the open ones, with the line of the earlier text that each quotes.
-    """
+    """The change of a pair since its acceptance; open findings with the earlier line they quote."""
 
     accepted: CurrentAcceptance
     gate_id: str
@@ -85,10 +78,9 @@ class PairChange:
         return self.note.diff is None and self.gate.diff is None and not self.is_gone
 
 
-def read_pair_change(corpus: Corpus, request: ChangeRequest, *, config: Config) -> PairChange:
-    """Read the change of one pair since its text was accepted."""
+def read_pair_change(corpus: Corpus, request: ChangeRequest) -> PairChange:
     note_path = normalise_path(request.note_path)
-    gate_path = gate_path_of(request.gate_id, gates_folder=config.gates_folder)
+    gate_path = gate_path_of(request.gate_id, corpus.config.gates_folder)
     rows = CurrentAcceptance.objects.of_partition(request.model_partition)
     rows = rows.select_related(*_LOADED, *(f"event__review_pair__{name}" for name in _LOADED))
     row = rows.filter(note__path=note_path, gate__path=gate_path).first()

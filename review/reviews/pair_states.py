@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 from review.domain.applicability import NoteKind
 from review.domain.problems import Problem
-from review.domain.rule_names import RULE_NAMES
 from review.knowledge_base import Corpus, Gate, NoteFacts
+from review.knowledge_base.gate_definition import RULE_NAMES
 from review.models import CurrentAcceptance, KbPath, ModelPartition
 from review.selection.freshness import Scope
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import Decision, Staleness
 
 FRESH, WARN, FAIL = "fresh", Decision.WARN.value, Decision.FAIL.value
@@ -28,6 +28,8 @@ STALE = frozenset(Staleness.values)
 BEST = ""
 _RANKS = {state: rank for rank, state in enumerate((*STATES, ""))}
 
+_KEYS = ("model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
+
 # The states of a note, one for each gate; "" where no review is required.
 Row: TypeAlias = tuple[str, ...]
 
@@ -36,8 +38,7 @@ Row: TypeAlias = tuple[str, ...]
 class Obligations:
     """The gates that each model partition is meant to judge.
 
-    The partition `rules` owes the rule gates. Any other gate is owed by each partition that
-    `review.toml` names, and by each that has judged a note by this gate.
+    `rules` owes rule gates; others are owed by partitions of `review.toml` or that judged by them.
     """
 
     named: frozenset[str]
@@ -77,7 +78,6 @@ class PairStates:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Partitions that have accepted something, sorted."""
         return tuple(name for name in self.rows if name != BEST)
 
     def row(self, partition: str, note: NoteFacts) -> Row:
@@ -90,13 +90,11 @@ class PairStates:
         )
 
     def count_model_pairs(self) -> int:
-        """Count the pairs that only models can judge."""
         kinds = Counter(note.kind for note in self.notes)
         places = [at for at, gate in enumerate(self.gates) if not gate.rule]
         return sum(n for kind, n in kinds.items() for at in places if self.applicable[kind][at])
 
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
-        """Count the states of these notes, gate by gate."""
         return count_states((self.row(partition, note) for note in notes), width=len(self.gates))
 
 
@@ -118,11 +116,11 @@ def read_obligations(config: Config) -> Obligations:
     return Obligations(named=frozenset(config.partitions), judged=judged)
 
 
-def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
+def read_pair_states(corpus: Corpus) -> PairStates:
     """Read the state of every pair; the cost grows with the knowledge base."""
     listed, catalog = corpus.notes(), corpus.gates
-    scope = Scope(notes=listed.notes, gates=catalog.gates)
-    obligations = read_obligations(config)
+    scope = Scope(corpus, notes=listed.notes, gates=catalog.gates)
+    obligations = read_obligations(corpus.config)
     stored, decisions, gone = _read_stored(scope)
     taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
     applicable = {
@@ -159,24 +157,14 @@ def read_pair_states(corpus: Corpus, *, config: Config) -> PairStates:
 def _read_stored(
     scope: Scope,
 ) -> tuple[Mapping[str, dict[str, dict[int, str]]], dict[str, dict[str, Counter[str]]], Any]:
-    """The states of pairs with a current acceptance, by partition, note path and place of the gate.
-
-    With them, decisions by partition and gate path, and the keys of paths that are gone, by kind.
-    """
+    """Return states by partition, note path and place of the gate, decisions, and paths gone."""
     notes = {scope.path_ids.get(note.path): note.path for note in scope.notes}
     gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
     names = dict(ModelPartition.objects.values_list("pk", "name"))
     states: dict[str, dict[str, dict[int, str]]] = {}
-    tally: Counter[tuple[int, int, str]] = Counter()
+    decisions: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     gone: dict[str, set[int]] = {"note": set(), "gate": set()}
-    rows = CurrentAcceptance.objects.values_list(
-        "model_partition_id",
-        "note_id",
-        "gate_id",
-        "note_snapshot_id",
-        "gate_snapshot_id",
-        "decision",
-    )
+    rows = CurrentAcceptance.objects.values_list(*_KEYS, "decision")
     for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):
         of_partition = states.setdefault(names[partition], {})
         if note not in notes:
@@ -185,7 +173,7 @@ def _read_stored(
             gone["gate"].add(gate)
         elif note in notes:
             at = gates[gate]
-            tally[partition, at, decision] += 1
+            decisions[names[partition]][scope.gates[at].path][decision] += 1
             if gate_text != scope.snapshots.get(gate):
                 state = Staleness.GATE_CHANGED.value
             elif note_text != scope.snapshots.get(note):
@@ -193,10 +181,8 @@ def _read_stored(
             else:
                 state = FRESH if decision == Decision.PASS else decision
             of_partition.setdefault(notes[note], {})[at] = state
-    decisions: dict[str, dict[str, Counter[str]]] = {}
-    for (partition, at, decision), count in tally.items():
-        counts = decisions.setdefault(names[partition], {})
-        counts.setdefault(scope.gates[at].path, Counter())[decision] = count
+    for note, gate in scope.outdated:
+        states[RULES_PARTITION][notes[note]][gates[gate]] = MISSING
     return states, decisions, gone
 
 
@@ -210,7 +196,6 @@ def _row(applicable: Row, owed: Sequence[bool], known: Mapping[int, str]) -> Row
 
 
 def _compare(rows: tuple[Row, ...]) -> tuple[Row, frozenset[int]]:
-    """Return the best row of a note, and where its partitions disagree."""
     cells = list(zip(*rows, strict=True))
     disputed = (at for at, cell in enumerate(cells) if FRESH in cell and FAILING & {*cell})
     return tuple(min(cell, key=_RANKS.__getitem__) for cell in cells), frozenset(disputed)

@@ -1,58 +1,36 @@
-"""Reads reviews with all that is known of them; of deleted notes, too."""
+"""Reads reviews with all that is known of them, of deleted notes too, and texts as they were."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
+from review import models
 from review.documents.base import from_row, timestamp
-from review.domain.paths import (
-    did_you_mean,
-    gate_label,
-    gate_path_of,
-    lens_of,
-    near_matches,
-    path_below,
-)
+from review.domain import paths
 from review.errors import InputRejected
 from review.findings.documents import QueueFindingJson
 from review.findings.states import read_findings_now
-from review.jobs.provenance import (
-    partition_contradicts,
-    telemetry_contradicts,
-    telemetry_models,
-)
+from review.jobs.provenance import partition_contradicts, telemetry_contradicts, telemetry_models
 from review.knowledge_base import Corpus, UnreadableFile
-from review.models import CurrentAcceptance, DecisionEvent, KbPath, ReviewJob, ReviewPair
-from review.reviews.documents import (
-    AcceptanceJson,
-    FileStateJson,
-    PersonDecisionJson,
-    ProvenanceJson,
-    RenderedJson,
-    ReviewJson,
-)
-from review.settings.config import Config
+from review.reviews import documents
+from review.settings import Config
 from review.vocabulary import PairStatus, ProblemCode
 
 _TEXTS = ("note_snapshot__text", "gate_snapshot__text")
 
 
-class NoReview(InputRejected):
-    """There is no review of that note, gate or pair."""
+class NoReview(InputRejected): ...
 
 
 @dataclass(frozen=True)
 class HistoryRequest:
-    """One pair by its id, or the current reviews of a note; empty filters keep all.
-
-    :param note: a path below the root, as written; the file may be gone.
-    :param gate: a gate id or the path of a gate; its file may be gone.
-    """
+    """A pair by its id, or the current reviews of a note that may be gone; "" keeps all."""
 
     pair_id: int | None = None
     note: str = ""
@@ -61,44 +39,37 @@ class HistoryRequest:
 
 
 class _Shown(NamedTuple):
-    """A completed pair, the note and gate it is shown for, and the current acceptance of the key.
+    """A completed pair, and the note and gate it is shown for, which a carry over changed."""
 
-    The paths differ from the pair's own where an acceptance was carried over to a moved file.
-    """
-
-    pair: ReviewPair
+    pair: models.ReviewPair
     note_path: str
     gate_path: str
-    acceptance: CurrentAcceptance | None
+    acceptance: models.CurrentAcceptance | None
 
 
-def read_reviews(corpus: Corpus, request: HistoryRequest, *, config: Config) -> RenderedJson:
+def read_reviews(corpus: Corpus, request: HistoryRequest) -> documents.RenderedJson:
     """Return the requested reviews, sorted by gate path and partition.
 
     A note's review for a gate and partition is the evidence of the current acceptance, else the
     latest completed one.
-
-    :raises NoReview: there is none; says what is near.
-    :raises BadPath: the note or gate is no path below the root.
     """
-    current = CurrentAcceptance.objects.select_related(
+    current = models.CurrentAcceptance.objects.select_related(
         "event", "note", "gate", "model_partition", "note_snapshot", "gate_snapshot"
     )
     current = current.defer(*_TEXTS).order_by("pk")
-    unreviewed: list[CurrentAcceptance] = []
+    unreviewed: list[models.CurrentAcceptance] = []
     if request.pair_id is not None:
         shown = [_one(request.pair_id, current)]
     else:
-        shown, unreviewed = _of_note(request, current, config)
+        shown, unreviewed = _of_note(request, current, corpus.config)
     digests = {note: _digest(note, corpus.read_note) or "" for _pair, note, *_rest in shown}
     reviewed = [(pair, note, gate) for pair, note, gate, *_rest in shown]
     findings = read_findings_now(corpus, reviewed, digests=digests)
-    return RenderedJson(
+    return documents.RenderedJson(
         reviews=[
-            _review_json(item, found, corpus, config)
-            for item, found in zip(shown, findings, strict=True)
+            _review_json(item, found, corpus) for item, found in zip(shown, findings, strict=True)
         ],
-        unreviewed=[_acceptance_json(row, config.gates_folder) for row in unreviewed],
+        unreviewed=[_acceptance_json(row, corpus.config.gates_folder) for row in unreviewed],
     )
 
 
@@ -123,14 +94,14 @@ def _one(pair_id: int, current: Any) -> _Shown:
 
 def _of_note(
     request: HistoryRequest, current: Any, config: Config
-) -> tuple[list[_Shown], list[CurrentAcceptance]]:
-    note_path = path_below(str(config.root), request.note)
-    gate_path = path_below(str(config.root), request.gate) if request.gate else ""
+) -> tuple[list[_Shown], list[models.CurrentAcceptance]]:
+    note_path = paths.path_below(str(config.root), request.note)
+    gate_path = paths.path_below(str(config.root), request.gate) if request.gate else ""
     if gate_path and not gate_path.startswith(f"{config.gates_folder}/"):
-        gate_path = gate_path_of(gate_path, gates_folder=config.gates_folder)
-    paths = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
-    current = current.filter(**paths)
-    completed = ReviewPair.objects.completed().filter(**paths).order_by("pk")
+        gate_path = paths.gate_path_of(gate_path, config.gates_folder)
+    wanted = {"note__path": note_path} | ({"gate__path": gate_path} if gate_path else {})
+    current = current.filter(**wanted)
+    completed = models.ReviewPair.objects.completed().filter(**wanted).order_by("pk")
     if name := request.model_partition:
         current = current.filter(model_partition__name=name)
         completed = completed.filter(job__model_partition__name=name)
@@ -150,8 +121,8 @@ def _of_note(
     return shown, [row for key, row in sorted(accepted.items()) if key not in chosen]
 
 
-def _pairs() -> QuerySet[ReviewPair]:
-    rows = ReviewPair.objects.select_related(
+def _pairs() -> QuerySet[models.ReviewPair]:
+    rows = models.ReviewPair.objects.select_related(
         "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot", "review_text"
     )
     return rows.defer(*_TEXTS)
@@ -162,67 +133,67 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
     by = f" by {gate_path}" if gate_path else ""
     where = f" in partition {request.model_partition}" if request.model_partition else ""
     what = f"no review of {note_path}{by}{where}"
-    reviews = ReviewPair.objects.completed()
+    reviews = models.ReviewPair.objects.completed()
     columns = ("gate__path", "job__model_partition__name")
     known = set(reviews.filter(note__path=note_path).values_list(*columns))
     if known:
         gates = sorted({gate for gate, _partition in known})
-        near = near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
+        near = paths.near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
         names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
         return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
-    reviewed = KbPath.objects.filter(pk__in=reviews.values("note_id"))
+    reviewed = models.KbPath.objects.filter(pk__in=reviews.values("note_id"))
     lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
-    hint = did_you_mean(note_path, reviewed.values_list("path", flat=True))
+    hint = paths.did_you_mean(note_path, reviewed.values_list("path", flat=True))
     return NoReview(what, hint=hint or lacks)
 
 
 def _review_json(
-    shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus, config: Config
-) -> ReviewJson:
+    shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus
+) -> documents.ReviewJson:
     pair, note_path, gate_path, accepted = shown
-    decisions = list(DecisionEvent.objects.filter(pair=pair).order_by("pk"))
-    gate_id = gate_label(gate_path, config.gates_folder)
+    decisions = list(models.DecisionEvent.objects.filter(pair=pair).order_by("pk"))
+    gate_id = paths.gate_label(gate_path, corpus.config.gates_folder)
     # Completed pairs of the same key, the latest first.
-    later = ReviewPair.objects.completed().filter(
+    later = models.ReviewPair.objects.completed().filter(
         note__path=note_path,
         gate__path=gate_path,
         job__model_partition=pair.job.model_partition,
         pk__gt=pair.pk,
     )
     return from_row(
-        ReviewJson,
+        documents.ReviewJson,
         pair,
         review_pair_id=pair.pk,
         review_job_id=pair.job_id,
         note_path=note_path,
         gate_path=gate_path,
         gate_id=gate_id,
-        lens=lens_of(gate_id),
+        lens=paths.lens_of(gate_id),
         model_partition=pair.job.model_partition.name,
         decision=decisions[-1].decision if decisions else pair.decision,
         parsed_decision=pair.decision,
         decision_source=pair.decision_source or None,
         problem=pair.problem or None,
-        person_decisions=[from_row(PersonDecisionJson, event) for event in decisions],
+        person_decisions=[from_row(documents.PersonDecisionJson, event) for event in decisions],
         not_accepted_because=pair.not_accepted or None,
         is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
         later_review_pair_id=later.order_by("-pk").values_list("pk", flat=True).first(),
-        acceptance=_acceptance_json(accepted, config.gates_folder) if accepted else None,
+        acceptance=_acceptance_json(accepted, corpus.config.gates_folder) if accepted else None,
         note=_file_state(note_path, pair.note_snapshot.content_sha256, corpus.read_note),
         gate=_file_state(gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
-        provenance=_provenance(pair.job, config),
+        provenance=_provenance(pair.job, corpus.config),
         findings=list(findings),
         result_path=pair.result_path or None,
         text=pair.review_text.text,
     )
 
 
-def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> AcceptanceJson:
+def _acceptance_json(row: models.CurrentAcceptance, gates_folder: str) -> documents.AcceptanceJson:
     return from_row(
-        AcceptanceJson,
+        documents.AcceptanceJson,
         row.event,
         note_path=row.note.path,
-        gate_id=gate_label(row.gate.path, gates_folder),
+        gate_id=paths.gate_label(row.gate.path, gates_folder),
         model_partition=row.model_partition.name,
         decision=row.decision,
         note_sha256=row.note_snapshot.content_sha256,
@@ -230,7 +201,7 @@ def _acceptance_json(row: CurrentAcceptance, gates_folder: str) -> AcceptanceJso
     )
 
 
-def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
+def _provenance(job: models.ReviewJob, config: Config) -> documents.ProvenanceJson:
     claim, partition = job.self_reported_model, job.model_partition.name
     problem = None
     if claim and partition_contradicts(partition, (claim,), config=config):
@@ -239,7 +210,7 @@ def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
             f" partition {partition!r}: a claim, not provenance"
         )
     return from_row(
-        ProvenanceJson,
+        documents.ProvenanceJson,
         job,
         claimed_by=job.claimed_by or None,
         claimed_at=timestamp(job.started_at),
@@ -250,10 +221,10 @@ def _provenance(job: ReviewJob, config: Config) -> ProvenanceJson:
     )
 
 
-def _file_state(path: str, sha256: str, read: Callable[[str], Any]) -> FileStateJson:
+def _file_state(path: str, sha256: str, read: Callable[[str], Any]) -> documents.FileStateJson:
     digest = _digest(path, read)
     now = "gone" if digest is None else "same" if digest == sha256 else "changed"
-    return FileStateJson(path=path, sha256=sha256, now=now)
+    return documents.FileStateJson(path=path, sha256=sha256, now=now)
 
 
 def _digest(path: str, read: Callable[[str], Any]) -> str | None:
@@ -262,3 +233,39 @@ def _digest(path: str, read: Callable[[str], Any]) -> str | None:
         return str(read(path).sha256)
     except UnreadableFile as refused:
         return None if refused.problem.code is ProblemCode.VANISHED else ""
+
+
+class NoSuchText(InputRejected):
+    """The store keeps no such text."""
+
+
+class ReviewPart(StrEnum):
+    REVIEW = "review"
+    NOTE = "note"
+    GATE = "gate"
+
+
+def text_of_review(pair_id: int, part: ReviewPart) -> str:
+    """Return the text of a review, or the exact note or gate that it judged."""
+    column = "review_text" if part is ReviewPart.REVIEW else f"{part.value}_snapshot"
+    pairs = models.ReviewPair.objects.filter(pk=pair_id).values_list(f"{column}__text", flat=True)
+    text: str | None = pairs.first()
+    if text is None:
+        lacks = "no review pair {} in this store" if not pairs else "review pair {} has no review"
+        raise NoSuchText(lacks.format(pair_id))
+    return text
+
+
+def snapshot_text(snapshot_id: int) -> str:
+    text = models.FileSnapshot.objects.filter(pk=snapshot_id).values_list("text", flat=True).first()
+    if text is None:
+        raise NoSuchText(f"no text {snapshot_id} in this store")
+    return text
+
+
+def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for chunk in models.batched(pair_ids, 5000):
+        rows = models.ReviewText.objects.filter(pair_id__in=models.NamedKeys(chunk))
+        found.update(rows.values_list("pair_id", "text"))
+    return found

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from review.domain.paths import near_matches
 from review.errors import InputRejected, UsageRefused
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import PLACEHOLDERS, ApiKind, ConfigRefused, RunnerOutput, RunnerSettings
 
 _UNDECLARED = RunnerSettings(name="")
@@ -91,10 +91,7 @@ class RunnerSpec:
         )
 
     def check(self, *, model: str | None, effort: str | None, access: Access) -> None:
-        """Refuse options that this runner does not support, before anything is claimed or started.
-
-        :raises RunnerCannot: it has no place for a model or effort, or needs one, or cannot edit.
-        """
+        """Refuse options that this runner does not support, before anything is claimed."""
         for word, value in (("model", model), ("effort", effort)):
             self._check_word(word, value)
         if access not in self.access:
@@ -199,19 +196,13 @@ BUILT_IN: Mapping[str, RunnerSpec] = {
 }
 
 
-class UnknownRunner(InputRejected):
-    """No runner has this name."""
+class UnknownRunner(InputRejected): ...
 
 
-class RunnerNotInstalled(InputRejected):
-    """The runner's program is not there, or cannot be executed."""
+class RunnerNotInstalled(InputRejected): ...
 
 
 def find_runner(name: str, *, config: Config) -> RunnerSpec:
-    """The runner of this name.
-
-    :raises UnknownRunner, ConfigRefused: there is none, or its declaration makes none.
-    """
     declared = config.runners.get(name)
     if declared is not None:
         return _declared(declared)
@@ -228,10 +219,7 @@ def find_runner(name: str, *, config: Config) -> RunnerSpec:
 def installed_runner(
     spec: RunnerSpec, *, root: Path, environ: Mapping[str, str] = os.environ
 ) -> RunnerSpec:
-    """The runner with the full path of its program, found as a shell would.
-
-    A program with a slash in its name is relative to the root of the repository.
-    """
+    """The runner with its program's full path, found as a shell would, or from the root."""
     if spec.in_process or spec.api is not None:
         return spec
     named = spec.command[0]

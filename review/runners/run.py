@@ -31,7 +31,7 @@ from review.runners.process.run import (
 from review.runners.process.table import kill_orphans
 from review.runners.registry import Access, RunnerSpec, find_runner
 from review.runners.verify import verify_run
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import FailureCode
 
 MAX_CAPTURED_BYTES = 32_000_000
@@ -93,10 +93,7 @@ class RunRequest:
 
 
 def run_cli(request: RunRequest, *, stop: threading.Event) -> RunnerOutcome:
-    """Let a worker review or edit; whatever it does, there is an outcome, and nothing of it runs.
-
-    :raises RunnerCannot: the runner cannot be told this model or effort, or cannot edit files.
-    """
+    """Let a worker review or edit; there is an outcome whatever it does, and nothing of it runs."""
     access = Access.EDIT if request.edits else request.spec.review_access
     request.spec.check(model=request.model, effort=request.effort, access=access)
     if stop.is_set():
@@ -129,20 +126,14 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def end_left_over(files: Path) -> bool:
-    """End what a run still does whose parent is gone; whether anything is left that could not be.
-
-    Only for runs whose parent is known to be gone.
-    """
+    """End a run whose parent is known to be gone; whether anything is left that could not be."""
     record = read_record(files)
     until = time.monotonic() + _ORPHANS_END_WITHIN
     return record is not None and not kill_orphans(record.mark, session=None, until=until)
 
 
 def collect_run(files: Path, *, config: Config) -> RunnerOutcome | None:
-    """Return the outcome of a run whose parent died; None: no run began here.
-
-    :raises UnknownRunner, ConfigRefused: the runner is no longer declared.
-    """
+    """Return the outcome of a run whose parent died; None: no run began here."""
     record = read_record(files)
     if record is None:
         return None
@@ -211,10 +202,7 @@ def _process_request(request: RunRequest, files: Path, record: RunRecord) -> Pro
 
 
 def not_prepared(error: OSError, *, unusable: bool) -> RunnerOutcome:
-    """The outcome of a run that the system gave no place for its files.
-
-    :param unusable: whether it will give none to any other job either.
-    """
+    """The outcome of a run without a place for its files; `unusable`: nor has any other job."""
     where = f": {error.filename}" if error.filename else ""
     told = f"cannot prepare the run: {error.strerror or error}{where}"
     return _not_run(FailureCode.RUNNER_ERROR, told, unusable=unusable)

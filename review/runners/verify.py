@@ -27,7 +27,12 @@ from review.vocabulary import FailureCode
 
 _PROSE = (Dialect.TEXT, Dialect.LLM)
 _SENTINEL_WORDS = b"PAIR REVIEW START"
-_NOTICE = re.compile(r"retry|reconnect|lag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back", re.I)
+_NOTICE = re.compile(
+    r"retr(?:y|ies)|re-?connect|resuming|\blag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back"
+    r"|rate.?limit|overload|throttl|(?:try|trying) again|disconnect|connection (?:lost|closed|reset)"
+    r"|\bdropp(?:ed|ing)|timed out|truncat|compact|compress|switch(?:ed|ing) to",
+    re.I,
+)
 _MOST_NOTICES = 10
 
 

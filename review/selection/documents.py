@@ -8,10 +8,7 @@ from review.documents.base import Document, ProblemJson
 
 
 class RenameJson(Document, kw_only=True):
-    """A note or folder that has another path now, and the command that takes its reviews along.
-
-    `similarity` is the share of the text that stayed, 0..1; 1 for the accepted text byte for byte.
-    """
+    """A note or folder that moved, 0..1 alike, and the command that takes its reviews along."""
 
     old_path: str
     new_path: str
@@ -29,10 +26,7 @@ SELECTION_SCHEMA = "review-target-selector/1"
 
 
 class ChangeJson(Document, kw_only=True):
-    """The note's change since the text that was reviewed, as the gate sees it.
-
-    `body_ratio`: inserted and deleted words over the words of the reviewed body; it may exceed 1.
-    """
+    """The change since the reviewed text, as the gate sees it; `body_ratio` may exceed 1."""
 
     watched: list[str]
     body_ratio: float | None
@@ -59,11 +53,7 @@ class TargetJson(Document, kw_only=True):
 
 
 class DiffJson(Document, kw_only=True):
-    """A unified diff from an accepted text to today's; once per file and accepted text.
-
-    `words` tells the same change by words: a line for each changed line, with its number in the new
-    text (in the old one behind a minus), `[-removed-]{+added+}`, and a few words around them.
-    """
+    """A diff from an accepted text to today's, unified, and by words: `[-removed-]{+added+}`."""
 
     path: str
     accepted_sha256: str

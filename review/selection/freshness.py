@@ -18,6 +18,7 @@ from typing import TypeAlias
 from django.db.models import Count, QuerySet
 
 from review.domain.applicability import NoteKind, applies
+from review.domain.link_state import READING_RULES
 from review.domain.staleness import Digests, Regions, as_gate_sees, regions_of, staleness_reasons
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
 from review.models import (
@@ -29,6 +30,7 @@ from review.models import (
     ReviewPair,
 )
 from review.selection.documents import ChangeJson
+from review.settings import RULES_PARTITION
 from review.vocabulary import Staleness
 
 # Above this many notes one scan of an index is cheaper than naming each key.
@@ -49,10 +51,9 @@ class StaleGate:
 
 @dataclass(frozen=True)
 class NoteStaleness:
-    """A note with its applicable gates, split into stale and fresh ones, each sorted by gate path.
+    """A note with its stale and fresh gates, sorted by path; `untouched`: nothing was accepted.
 
-    Notes that stand alike share both tuples, so they can be counted instead of walked. A note is
-    `untouched` when nothing of it was ever accepted.
+    Notes that stand alike share both tuples, so they can be counted instead of walked.
     """
 
     note: NoteFacts
@@ -64,7 +65,10 @@ class NoteStaleness:
 class Scope:
     """The notes and gates of the scope, sorted by path, with their keys in the store."""
 
-    def __init__(self, notes: Iterable[NoteFacts], gates: Iterable[Gate]) -> None:
+    def __init__(
+        self, corpus: Corpus, *, notes: Iterable[NoteFacts], gates: Iterable[Gate]
+    ) -> None:
+        self._corpus = corpus
         self.notes: Sequence[NoteFacts] = sorted(notes, key=attrgetter("path"))
         self.gates: Sequence[Gate] = sorted(gates, key=attrgetter("path"))
         files: list[NoteFacts | Gate] = [*self.notes, *self.gates]
@@ -108,6 +112,35 @@ class Scope:
         rows = FileSnapshot.objects.filter(path_id__in=list(self.gate_paths))
         return {key: self.gate_paths[path] for key, path in rows.values_list("id", "path_id")}
 
+    @cached_property
+    def outdated(self) -> frozenset[tuple[int, int]]:
+        """Keys of notes and gates whose rule saw the files that the note links to otherwise.
+
+        Both texts are those of today.
+        """
+        ids = self.path_ids
+        rules = {
+            ids[gate.path]: gate.rule
+            for gate in self.gates
+            if gate.rule in READING_RULES and gate.path in ids
+        }
+        if not rules:
+            return frozenset()
+        notes, states = {ids.get(note.path): note for note in self.notes}, self._corpus.link_states
+        rows = self.acceptances().filter(
+            model_partition__name=RULES_PARTITION,
+            gate_id__in=list(rules),
+            event__review_pair__isnull=False,
+        )
+        columns = ("note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
+        seen = rows.values_list(*columns, "event__review_pair__link_state")
+        return frozenset(
+            (note, gate)
+            for note, gate, *at, state in seen
+            if note in notes and at == [self.snapshots.get(note), self.snapshots.get(gate)]
+            if state != states.of(notes[note].path, notes[note].links, rule=rules[gate])
+        )
+
     def _find_gates(self, kind: NoteKind) -> tuple[Gate, ...]:
         return tuple(gate for gate in self.gates if applies(gate.requirement, kind))
 
@@ -121,7 +154,9 @@ def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteS
         texts = rows.values_list("note_id", "note_snapshot_id")
         grouped = texts.annotate(keys=JoinedKeys("gate_snapshot_id")).order_by()
         accepted = _grouped(grouped.iterator(chunk_size=5000))
-    return _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
+    items = _staleness(scope, accepted, owners=scope.gate_texts, current=scope.snapshots)
+    is_of_rules = model_partition == RULES_PARTITION and accepted
+    return _without_outdated(scope, items) if is_of_rules else items
 
 
 def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
@@ -143,10 +178,7 @@ def uncovered(scope: Scope) -> Iterator[NoteStaleness]:
 def in_flight(
     model_partition: str, *, note_paths: Collection[str] | None = None
 ) -> dict[tuple[str, str], int]:
-    """Map `(note_path, gate_path)` to the open job of the partition that will answer it.
-
-    :param note_paths: the notes that matter; where they are many, others may be in the answer.
-    """
+    """Map pairs to the open job of the partition that will answer them; others may be in it."""
     rows = ReviewPair.objects.in_flight(model_partition).order_by("job_id")
     if note_paths is not None and len(note_paths) <= _NAMED_AT_MOST:
         rows = rows.filter(note_id__in=list(KbPath.objects.ids(note_paths).values()))
@@ -169,11 +201,7 @@ def _grouped(rows: Iterable[tuple[int, int, str]]) -> Accepted:
 def _staleness(
     scope: Scope, accepted: Accepted, *, owners: Mapping[int, str], current: Mapping[int, int]
 ) -> Iterator[NoteStaleness]:
-    """Compare each note's acceptances with the current texts.
-
-    :param owners: key of each text of a gate to the gate's path.
-    :param current: path key to the key of the current text.
-    """
+    """Compare acceptances with `current` texts (by path key); `owners`: gate's path by text key."""
 
     @lru_cache(4096)
     def compare(
@@ -205,13 +233,26 @@ def _staleness(
         yield NoteStaleness(note, stale, fresh, untouched=not rows)
 
 
+def _without_outdated(scope: Scope, items: Iterable[NoteStaleness]) -> Iterator[NoteStaleness]:
+    """Move the outdated pairs of the notes to the stale ones: a review of today is missing."""
+    of_notes: dict[int, set[int]] = {}
+    for note_id, gate_id in scope.outdated:
+        of_notes.setdefault(note_id, set()).add(gate_id)
+    for item in items:
+        gates, ids = of_notes.get(scope.path_ids.get(item.note.path, 0), ()), scope.path_ids
+        moved = [gate for gate in item.fresh if gates and ids.get(gate.path) in gates]
+        if not moved:
+            yield item
+            continue
+        found = [*item.stale, *(StaleGate(gate, (Staleness.MISSING_REVIEW,)) for gate in moved)]
+        stale = tuple(sorted(found, key=lambda stale: stale.gate.path))
+        yield replace(item, stale=stale, fresh=tuple(it for it in item.fresh if it not in moved))
+
+
 def only_flagged(
     items: Iterable[NoteStaleness], *, by: str, left_out: Counter[str]
 ) -> Iterator[NoteStaleness]:
-    """Keep the gates that a partition's current acceptance of the note decides warn or fail.
-
-    :param left_out: gets the number of other stale pairs as `not-flagged`.
-    """
+    """Keep gates whose current acceptance in `by` warns or fails; count the others."""
     rows = CurrentAcceptance.objects.queued().of_partition(by)
     flagged = set(rows.values_list("note__path", "gate__path"))
     for item in items:
@@ -224,11 +265,16 @@ def only_flagged(
 
 
 def to_repeat(
-    items: Iterable[NoteStaleness], *, partition: str | None, limit: int | None
+    items: Iterable[NoteStaleness],
+    *,
+    partition: str | None,
+    limit: int | None,
+    left_out: Counter[str],
 ) -> Iterator[NoteStaleness]:
     """Keep the fresh pairs that were reviewed once on the texts as they are.
 
     :param limit: a sample of so many: always the same, and spread over notes and gates.
+    :param left_out: gets the number of other pairs as `not-repeatable`.
     """
     once, listed = _reviewed_once(partition), list(items)
     pairs = [
@@ -237,6 +283,8 @@ def to_repeat(
         for gate in item.fresh
         if (item.note.path, item.note.sha256, gate.path, gate.sha256) in once
     ]
+    if number := sum(len(item.stale) + len(item.fresh) for item in listed) - len(pairs):
+        left_out["not-repeatable"] += number
     chosen = set(sorted(pairs, key=_scattered)[:limit])
     for item in listed:
         gates = tuple(gate for gate in item.fresh if (item.note.path, gate.path) in chosen)
@@ -251,10 +299,7 @@ def _scattered(pair: tuple[str, str]) -> bytes:
 def _reviewed_once(partition: str | None) -> set[tuple[str, ...]]:
     rows = ReviewPair.objects.completed().filter(job__model_partition__name=partition)
     texts = rows.values_list(
-        "note__path",
-        "note_snapshot__content_sha256",
-        "gate__path",
-        "gate_snapshot__content_sha256",
+        "note__path", "note_snapshot__content_sha256", "gate__path", "gate_snapshot__content_sha256"
     )
     return {row[:4] for row in texts.annotate(n=Count("pk")).filter(n=1).order_by()}
 

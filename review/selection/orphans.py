@@ -40,11 +40,7 @@ def _reader(corpus: Corpus, kind: str) -> Callable[[str], NoteText | Gate]:
 
 
 def live_acceptances(kind: str, paths: Mapping[str, int]) -> dict[str, int]:
-    """Count the acceptances of each path that are still in effect; paths with none are omitted.
-
-    :param kind: `note` or `gate`.
-    :param paths: of files that are gone, with their keys.
-    """
+    """Count acceptances in effect of files that are gone (paths to keys), where there are any."""
     found: Counter[str] = Counter()
     for chunk in batched(paths.items(), 200):
         names = {key: path for path, key in chunk}
@@ -64,10 +60,7 @@ def live_acceptances(kind: str, paths: Mapping[str, int]) -> dict[str, int]:
 
 
 def carried_away(events: Iterable[tuple[int, int | None]]) -> set[int]:
-    """Those of the acceptances whose review was carried over to another key later.
-
-    :param events: keys of the acceptance and of the review pair that it rests on.
-    """
+    """Those of the acceptances, with their review pairs, that were carried to another key later."""
     found: set[int] = set()
     for chunk in batched(events, 500):
         carried = Acceptance.objects.filter(
@@ -89,10 +82,7 @@ _MAX_WORDS = 5_000
 def find_renames(
     corpus: Corpus, notes: Iterable[NoteFacts], *, listed: Iterable[NoteFacts] | None = None
 ) -> list[RenameJson]:
-    """Renames of gates, and from notes that are gone to some of `notes` that nobody reviewed.
-
-    :param listed: all notes there are, where they were looked at already.
-    """
+    """Renames of gates, and from notes that are gone to some of `notes` that nobody reviewed."""
     new = {note.path: note.sha256 for note in notes}
     if not CurrentAcceptance.objects.exists():
         return []

@@ -84,8 +84,8 @@ class Selection:
     `counts` is complete from the start; `diffs` gives what the targets read so far have named.
 
     :ivar left_out: what the filters kept from being a target: notes (`not-named`, `not-current`, of
-        which `without-status` have none), gates (`has-rule`, `has-no-rule`) and pairs (`not-flagged`,
-        `other-reason`, and, once the targets were read, `trivial`, `before-after` and `over-limit`).
+        which `without-status` have none), gates (`has-rule`, `has-no-rule`, and of the named ones
+        `applies-to-none`) and pairs (`not-flagged`, `not-repeatable`, `other-reason`, and, once the targets were read, `trivial`, `before-after` and `over-limit`).
     :ivar has_notes: whether there is a note where it looked, whatever its status.
     :ivar next: the cursor of the targets behind the last one; None where there are none.
     """
@@ -113,7 +113,11 @@ class Selection:
             notes = tuple(note for note in notes if note.status == "current")
             self._leave_out("not-current", len(listed.notes) - len(notes))
             self._leave_out("without-status", sum(not note.status for note in listed.notes))
-        self._compare(Scope(notes=notes, gates=gates))
+        scope = Scope(corpus, notes=notes, gates=gates)
+        if notes and not request.all_gates:
+            applied = {gate.path for note in notes for gate in scope.gates_of(note)}
+            self._leave_out("applies-to-none", len(gates) - len(applied))
+        self._compare(scope)
 
     def targets(self) -> Iterator[TargetJson]:
         """Return the targets, sorted by note path and gate path; consumed once."""
@@ -192,7 +196,8 @@ class Selection:
         if self.request.flagged_by:
             items = only_flagged(items, by=self.request.flagged_by, left_out=self.left_out)
         if self.request.repeat:
-            items = to_repeat(items, partition=partition, limit=self.request.limit)
+            limit, left_out = self.request.limit, self.left_out
+            items = to_repeat(items, partition=partition, limit=limit, left_out=left_out)
         return items
 
     def _compare(self, scope: Scope) -> None:
@@ -281,11 +286,7 @@ class Selection:
 
 
 def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
-    """Compare the notes and gates on disk with what is accepted; nothing is written.
-
-    :raises UsageRefused: no gates named, or `requested` without a partition.
-    :raises UnknownGate, AmbiguousGate, NoSuchNote: a name does not resolve.
-    """
+    """Compare the notes and gates on disk with what is accepted; nothing is written."""
     if not request.gates and not request.all_gates:
         raise UsageRefused(
             "name gates or bundles, or give --all-gates",
@@ -303,10 +304,7 @@ def is_trivial(target: TargetJson) -> bool:
 
 
 def named_notes(corpus: Corpus, names: Sequence[str]) -> NoteList:
-    """Return the notes of an option `--note`; all without a name.
-
-    :raises NoSuchNote: one is not there; gates that stand behind `--note` are pointed out.
-    """
+    """Return the notes of an option `--note`; all without a name."""
     try:
         return corpus.notes(names)
     except NoSuchNote as error:
@@ -331,10 +329,7 @@ def _misplaced(corpus: Corpus, names: Sequence[str]) -> str:
 def _read_accepted(
     notes: Sequence[NoteStaleness], partition: str | None
 ) -> dict[tuple[str, str], dict[str, Any]]:
-    """Read what the pairs of `notes` were accepted with, by note and gate path.
-
-    `since` is the snapshot of the note that was really reviewed.
-    """
+    """Read what pairs were accepted with; `since` is the snapshot that was really reviewed."""
     paths = [item.note.path for item in notes if not item.untouched]
     if partition is None or not paths:
         return {}

@@ -27,8 +27,7 @@ PLACEHOLDERS = ("model", "effort", "scratch", "output_file", "last_message", "pr
 _HINT = "the file that review_init writes shows every setting with its default"
 
 
-class ConfigRefused(InputRejected):
-    """`kb/review.toml` holds a key or a value that is not understood."""
+class ConfigRefused(InputRejected): ...
 
 
 class RunnerOutput(StrEnum):
@@ -81,11 +80,7 @@ _Anchors = Literal["github", "docusaurus", "mkdocs", "pandoc", "obsidian"]
 
 
 class Partition(Struct, frozen=True, forbid_unknown_fields=True):
-    """A declared model partition.
-
-    :param aliases: model names judged equivalent to it, as written.
-    :param any_effort: whether a claim may name any reasoning effort.
-    """
+    """A declared model partition; `aliases` are model names, as written, that count as it."""
 
     name: str = msgspec.field(name="")  # the table's own name, which is none of its keys
     aliases: tuple[_Name, ...] = ()
@@ -93,10 +88,7 @@ class Partition(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prices(Struct, frozen=True, forbid_unknown_fields=True):
-    """US dollars for a million tokens; None is unknown.
-
-    :param batch: the part of each price that a batch pays.
-    """
+    """US dollars for a million tokens; None is unknown. A batch pays the part `batch` of each."""
 
     input: _Price | None = None
     output: _Price | None = None
@@ -140,11 +132,7 @@ class RunnerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The runner of a model partition on machines that a broker hands jobs to.
-
-    :param model: as the runner calls it, where it is not the partition's name.
-    :param rate: jobs that a machine starts at most, as Celery writes it: `10/m`; empty: no limit.
-    """
+    """The runner of a partition where a broker hands jobs out; `rate` as Celery's: `10/m`."""
 
     name: str = msgspec.field(name="")
     runner: _Name
@@ -152,7 +140,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rate: Annotated[str, Meta(pattern=r"^([1-9][0-9]*/[smh])?$")] = ""
 
 
-# Each key's field of `review.settings.config.Config`, and its type.
+# Each key's field of `review.settings.Config`, and its type.
 _SECTIONS: Mapping[str, Mapping[str, tuple[str, Any]]] = {
     "notes": {
         "roots": ("note_roots", Annotated[tuple[_FolderOrRoot, ...], Meta(min_length=1)]),
@@ -189,10 +177,6 @@ _TABLES: Mapping[str, tuple[str, Any]] = {
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return what `path` sets, by the field names of `review.settings.config.Config`.
-
-    :raises ConfigRefused: the file is no TOML, or holds a key or value that is not understood.
-    """
     return parse_settings(path, read_file(path))
 
 
@@ -237,10 +221,7 @@ def parse_settings(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def parse_duration(raw: str) -> timedelta:
-    """Read `90s`, `15m`, `2h` or `3d`.
-
-    :raises ValueError: anything else, zero and more than ten years included.
-    """
+    """Read `90s`, `15m`, `2h` or `3d`, up to ten years, or raise ValueError."""
     match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", raw.strip())
     if match is None:
         raise ValueError(f"{raw!r:.99} is not a duration such as 90s, 15m, 2h or 3d")
@@ -307,10 +288,7 @@ def _refuse_shared_aliases(path: Path, partitions: Mapping[str, Partition]) -> N
 
 
 def _value(kind: type, value: object) -> object:
-    """Read a value of one of the types above, for msgspec, which names its place.
-
-    :raises ValueError: it is none; says what was expected.
-    """
+    """Read a value of a type above, or raise ValueError; msgspec adds its place."""
     if kind is _Money:
         if (
             isinstance(value, bool)

@@ -14,7 +14,7 @@ from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
 from review.job_files import NEW_FILE_MODE, refusing_to
 from review.private_files import create_file, make_private
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 from review.settings.file import ConfigRefused, read_settings
 
 MANIFEST_NAME = "manifest.toml"
@@ -46,11 +46,9 @@ class PlaceTaken(InputRejected):
 
 
 class InitJson(Document, kw_only=True):
-    """The answer of `review_init`; paths are relative to `into`.
+    """The answer of `review_init`; `differing` are kept files that the starter set has otherwise.
 
-    `kept` files were there and are not touched; of these, `differing` are not what the starter
-    set holds now. `flavour` is the dialect of Markdown that the notes seem to be written in, `next`
-    the command to type next.
+    `flavour` is the dialect that the notes seem to be in, `next` the command to type next.
     """
 
     schema: str = "review-init/1"
@@ -66,14 +64,7 @@ class InitJson(Document, kw_only=True):
 def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     """Copy what is missing of the starter set, and make the folder of the notes.
 
-    All places are looked at first, so that a refusal leaves nothing half done; a second run
-    finishes what a killed one began.
-
-    :param into: the repository's root; made when it is missing.
-    :param mcp: write the settings of MCP clients that read them from the repository, too.
-    :raises StarterMissing: there is no starter set in this installation.
-    :raises PlaceTaken: a file stands where a folder must be, or a link leads out.
-    :raises ArtifactNotWritten: the system refused.
+    All places are looked at first, so that a refusal leaves nothing half done.
     """
     flavour = guess_flavour(into)
     starter = dict(_starter())

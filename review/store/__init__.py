@@ -4,5 +4,3 @@ from __future__ import annotations
 
 from review.store.errors import refusal_of
 from review.store.opening import Use, ensure_store, is_there, recheck_store
-
-__all__ = ["Use", "ensure_store", "is_there", "recheck_store", "refusal_of"]

@@ -13,18 +13,9 @@ from pathlib import Path
 
 from review.documents.base import Document
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
-from review.settings.config import Config
+from review.settings import Config
+from review.store import opening
 from review.store.errors import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
-from review.store.opening import (
-    COMPANIONS,
-    companions_of,
-    ensure_store,
-    has_content,
-    integrity_faults,
-    is_marked_store,
-    is_writable,
-    read_only_uri,
-)
 
 _UNFINISHED = ".unfinished-backup"
 _SHOWN = 5  # faults of a damaged store
@@ -39,8 +30,6 @@ class BackupExists(Conflict):
 
 
 class BackupPathTaken(Conflict):
-    """The file at the backup's name, or beside it, is not to be replaced."""
-
     code = "place-taken"
 
 
@@ -63,8 +52,7 @@ class BackupJson(Document, kw_only=True):
 def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
     """Back the store up into `target` as it is at one moment, while others go on writing.
 
-    A store of an older or newer version is backed up as it is. A process that is killed leaves at
-    most a draft, which the next backup removes.
+    A killed process leaves at most a draft, which the next backup removes.
     """
     if not config.uses_sqlite:
         named = shlex.quote(str(target))
@@ -74,10 +62,10 @@ def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
             f" another store: commonplace review_store_copy --to {named}",
         )
     source = Path(os.path.realpath(config.database))
-    if not has_content(source):
+    if not opening.has_content(source):
         raise StoreNotOpened(f"there is no store at {source} to back up")
     with suppress(StoreOlder, StoreNewer):
-        ensure_store(write=False)
+        opening.ensure_store(write=False)
     try:
         _refuse_target(source, target, overwrite=overwrite)
         with _draft_beside(target) as draft:
@@ -105,7 +93,7 @@ def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
 
 def _refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
     real = os.path.realpath(target)
-    is_its_own = real in {f"{source}{suffix}" for suffix in ("", *COMPANIONS)}
+    is_its_own = real in {f"{source}{suffix}" for suffix in ("", *opening.COMPANIONS)}
     if is_its_own or (target.exists() and target.samefile(source)):
         raise BackupExists(f"{target} is the store itself", hint="name another file")
     if not target.parent.is_dir():
@@ -113,14 +101,14 @@ def _refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
             f"there is no folder {target.parent}",
             hint="make it first, or name a file in one that is there",
         )
-    for left in companions_of(target):
+    for left in opening.companions_of(target):
         raise BackupPathTaken(
             f"{left} is there: the log of a file of that name, which may be in use",
             hint="name another file; or, if no process has it open, move both away",
         )
     if not os.path.lexists(target):
         return
-    if not target.is_file() or (target.stat().st_size and not is_marked_store(target)):
+    if not target.is_file() or (target.stat().st_size and not opening.is_marked_store(target)):
         raise BackupPathTaken(
             f"{target} is there and is no review store; it was not touched",
             hint="name another file",
@@ -146,7 +134,11 @@ def _draft_beside(target: Path) -> Iterator[Path]:
 
 
 def _copy(source: Path, draft: Path) -> None:
-    uri = f"{source.as_uri()}?mode=rw" if is_writable(source) else read_only_uri(source)
+    uri = (
+        f"{source.as_uri()}?mode=rw"
+        if opening.is_writable(source)
+        else opening.read_only_uri(source)
+    )
     with closing(_connected(uri)) as store, closing(sqlite3.connect(draft)) as copy:
         # One moment for all of it; else a write of another process starts the copy again.
         store.execute("BEGIN")
@@ -163,7 +155,7 @@ def _let_signals_in(*_steps: int) -> None:
 def _check(draft: Path, target: Path) -> BackupJson:
     """Check the copy, without making a file beside it."""
     with closing(_connected(f"{draft.as_uri()}?mode=ro&immutable=1")) as copy:
-        faults = integrity_faults(copy.execute, most=_SHOWN)
+        faults = opening.integrity_faults(copy.execute, most=_SHOWN)
         tables = copy.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
             " ORDER BY name"

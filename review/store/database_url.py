@@ -24,11 +24,8 @@ class DatabaseRefused(InputRejected):
 def database_settings(database: str, *, named: str = SETTING) -> dict[str, Any]:
     """Django's settings for a path or a `postgres://user:password@host:port/name?option=value` URL.
 
-    Writers of SQLite wait for up to BUSY_SECONDS and take the lock at BEGIN: a transaction that
-    reads first and writes later would fail at once when another process wrote in between.
-
-    :param named: where it was named, for the message.
-    :raises DatabaseRefused: the URL is malformed, or of a kind that is not supported.
+    Writers of SQLite take the lock at BEGIN: a transaction that reads first would fail at once
+    when another process wrote in between.
     """
     if "://" in database:
         return _postgres(database, named)

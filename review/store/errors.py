@@ -18,12 +18,10 @@ from review.store.database_url import NAMED, SETTING
 MIGRATE = "commonplace migrate"
 
 
-class StoreOlder(StoreRefused):
-    """The store was made by an older version, and nothing is transformed unasked."""
+class StoreOlder(StoreRefused): ...
 
 
-class StoreNewer(StoreRefused):
-    """The store was made by a newer version."""
+class StoreNewer(StoreRefused): ...
 
 
 class StoreForeign(StoreRefused):
@@ -34,8 +32,7 @@ class StoreCorrupt(StoreRefused):
     """The file is no database, or a damaged one."""
 
 
-class StoreReadOnly(StoreRefused):
-    """The store can be read but not written."""
+class StoreReadOnly(StoreRefused): ...
 
 
 class StoreNotOpened(StoreRefused):
@@ -46,20 +43,17 @@ class StoreNotThere(StoreRefused):
     """There is no store where one is configured, and this command makes none."""
 
 
-class StoreFull(StoreRefused):
-    """There is no room to write."""
+class StoreFull(StoreRefused): ...
 
 
-class StoreServerOld(StoreRefused):
-    """The database is of a version that Django no longer speaks with."""
+class StoreServerOld(StoreRefused): ...
 
 
 class StoreBusy(TryAgain):
     """Another process holds the store's lock."""
 
 
-class StoreUnreachable(TryAgain):
-    """The database server does not answer."""
+class StoreUnreachable(TryAgain): ...
 
 
 AGAIN = "run the same command again"
@@ -223,13 +217,7 @@ _PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0)
 
 
 def retry_while_busy(step: Callable[[], T], *, stop: threading.Event) -> T:
-    """The result of `step`, one transaction, which is retried while the store is busy.
-
-    Setting `stop` ends the pauses, not the retries.
-
-    :raises TryAgain: the store stayed busy for about half a minute of pauses, and the waits of the
-        database itself.
-    """
+    """The result of `step`, one transaction, retried for half a minute while the store is busy."""
     pauses = iter(_PAUSES)
     while True:
         try:

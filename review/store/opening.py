@@ -19,19 +19,7 @@ import review
 from review import settings
 from review.errors import InputRejected, StoreRefused
 from review.private_files import FILE_MODE, make_private
-from review.store.errors import (
-    MIGRATE,
-    READ_ONLY_HINT,
-    StoreForeign,
-    StoreNewer,
-    StoreNotOpened,
-    StoreNotThere,
-    StoreOlder,
-    StoreReadOnly,
-    setting_of,
-    store_name,
-    translate_db_errors,
-)
+from review.store import errors
 
 # In the header of each store's file, so that a store is known without being opened.
 APPLICATION_ID = 0x436D5052
@@ -60,16 +48,13 @@ def file_of(using: str) -> Path | None:
 
 
 def open_file(path: Path, *, write: bool, using: str) -> None:
-    """Have the store's existing file opened read-only if it must be.
-
-    :raises StoreReadOnly, StoreNotOpened: then it cannot be written, or read.
-    """
+    """Have the store's existing file opened read-only if it must be, unless `write`."""
     if is_writable(path):
         return
     if write:
-        raise StoreReadOnly(f"the store {path} is read-only", hint=READ_ONLY_HINT)
+        raise errors.StoreReadOnly(f"the store {path} is read-only", hint=errors.READ_ONLY_HINT)
     if _has_log(path) and not Path(f"{path}-shm").exists():
-        raise StoreNotOpened(
+        raise errors.StoreNotOpened(
             f"the store {path} holds recent writes that cannot be read without writing beside it",
             hint="run a command once where its folder is writable, or copy the store and its -wal",
         )
@@ -81,8 +66,7 @@ def open_file(path: Path, *, write: bool, using: str) -> None:
 
 
 def recheck_store(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Reopen a store that was opened read-only: a connection opened as `immutable` never sees that
-    another process writes to it by now, or that it has become writable."""
+    """Reopen a store that was opened read-only: an `immutable` one never sees others write."""
     if (named := _configured.pop(using, None)) is not None:
         connections[using].close()
         connections[using].settings_dict.update(named)
@@ -96,18 +80,19 @@ def has_content(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise StoreNotOpened(
+        raise errors.StoreNotOpened(
             f"the store {path} cannot be opened: {error.strerror}",
             hint="check the path and its permissions",
         ) from error
     if not stat.S_ISREG(info.st_mode):
-        raise StoreNotOpened(f"{path} is not a file, and cannot be a store", hint="name a file")
+        raise errors.StoreNotOpened(
+            f"{path} is not a file, and cannot be a store", hint="name a file"
+        )
     return info.st_size > 0
 
 
 def is_marked_store(path: Path) -> bool:
-    """Return whether the file bears our mark. This process must not have it open: closing any descriptor
-    of a file drops all locks that the process holds on it."""
+    """Return whether a file that is not open (closing it drops its locks) bears our mark."""
     with path.open("rb") as stream:
         header = stream.read(_ID_OFFSET + 4)
     mark = int.from_bytes(header[_ID_OFFSET:], "big")
@@ -130,9 +115,7 @@ def companions_of(path: Path) -> list[Path]:
 def read_only_uri(path: Path) -> str:
     """An SQLite URI that reads `path` and makes no file beside it.
 
-    Without a log of recent writes nobody writes: `immutable` spares the shared-memory file that WAL
-    wants, and that could not be made, or would belong to the wrong user. With one, `immutable`
-    would not see those writes.
+    `immutable` spares the shared-memory file that WAL wants, but would not see a log's writes.
     """
     return f"{path.as_uri()}?mode=ro" + ("" if _has_log(path) else "&immutable=1")
 
@@ -164,9 +147,9 @@ def prepare_file(path: Path, *, using: str) -> None:
                 # Kept in the file; setting it at each connection would fail on a read-only store.
                 cursor.execute("PRAGMA journal_mode = WAL")
     except OSError as error:
-        raise StoreNotOpened(
+        raise errors.StoreNotOpened(
             f"the store {path} cannot be made: {error.strerror}",
-            hint=f"make its folder writable, or let {setting_of(using)} name another file",
+            hint=f"make its folder writable, or let {errors.setting_of(using)} name another file",
         ) from error
 
 
@@ -179,13 +162,13 @@ def _refuse_place(path: Path, using: str) -> None:
     if config is not None and config.holds_sources(path):
         raise StoreAmongNotes(
             f"the store {path} would lie in the knowledge base; nothing was made",
-            hint=f"let {setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
+            hint=f"let {errors.setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
         )
     reports = config and Path(os.path.realpath(config.root / settings.REPORTS_FOLDER))
     if not path.parent.exists() and path.parent != reports:
         raise StoreFolderMissing(
             f"there is no folder {path.parent} for the store {path.name}; nothing was made",
-            hint=f"make it first, or correct {setting_of(using)}",
+            hint=f"make it first, or correct {errors.setting_of(using)}",
         )
 
 
@@ -219,16 +202,11 @@ def ensure_store(
     using: str = DEFAULT_DB_ALIAS,
     before_making: Callable[[], None] = lambda: None,
 ) -> None:
-    """Make sure that the store can be used: made when missing, read-only when it must be.
+    """Make sure that the store can be used: made when missing if `make`, read-only if it must be.
 
-    :param make: whether a missing one is made; else it is refused.
-    :param before_making: called where the store's file is missing, even if none is made; it may
-        refuse.
-    :raises StoreRefused: it is missing and not to be made, older, newer, foreign, corrupt, or
-        cannot be opened or written.
-    :raises TryAgain: it is busy, or its server does not answer.
+    :param before_making: called where the store's file is missing; it may refuse.
     """
-    with translate_db_errors(using):
+    with errors.translate_db_errors(using):
         if connections[using].vendor == "unknown":
             settings.current()  # says why the settings were read without a configuration
             raise StoreRefused("there was no configuration when this process started")
@@ -241,28 +219,28 @@ def ensure_store(
         applied = applied_migrations(using=using) or _make(None, make=make, using=using)
     known = known_migrations()
     if applied - known:
-        raise StoreNewer(
-            f"{store_name(using)} was made by a newer version (it has {max(applied - known)})",
+        raise errors.StoreNewer(
+            f"{errors.store_name(using)} was made by a newer version (it has {max(applied - known)})",
             hint="install the version that the others use",
         )
     if known - applied:
-        raise StoreOlder(
-            f"{store_name(using)} was made by an older version (it lacks {min(known - applied)})",
-            hint=f"run: {MIGRATE}",
+        raise errors.StoreOlder(
+            f"{errors.store_name(using)} was made by an older version (it lacks {min(known - applied)})",
+            hint=f"run: {errors.MIGRATE}",
         )
 
 
 def _make(file: Path | None, *, make: bool, using: str) -> frozenset[str]:
     """Make an empty store in its missing `file`, or the tables in a database without ours."""
     if file is None and not _is_empty(using=using):
-        raise StoreForeign(
-            f"{store_name(using)} holds something else than a review store; it was not touched",
-            hint=f"point {setting_of(using)} at a new file or an empty database",
+        raise errors.StoreForeign(
+            f"{errors.store_name(using)} holds something else than a review store; it was not touched",
+            hint=f"point {errors.setting_of(using)} at a new file or an empty database",
         )
     if not make:
-        raise StoreNotThere(
-            f"{store_name(using)} is missing or empty: no store was made yet",
-            hint=f"see where {setting_of(using)} points; the first other command makes a new store",
+        raise errors.StoreNotThere(
+            f"{errors.store_name(using)} is missing or empty: no store was made yet",
+            hint=f"see where {errors.setting_of(using)} points; the first other command makes a new store",
         )
     if file is not None:
         prepare_file(file, using=using)
@@ -345,8 +323,7 @@ def says_no_table(error: DatabaseError) -> bool:
 def checks_without_reviews(using: str = DEFAULT_DB_ALIAS) -> Iterator[None]:
     """Leave the tables of reviews out of the checks if none of their migrations is to be applied.
 
-    Django checks every row of an SQLite database after each of the twenty migrations that make the
-    tables for people: minutes, in a store of millions of rows.
+    Django checks every row of an SQLite database after each migration, which takes minutes.
     """
     connection = connections[using]
     if connection.vendor != "sqlite" or applied_migrations(using=using) != known_migrations():

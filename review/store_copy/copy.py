@@ -58,12 +58,10 @@ Row = tuple[Any, ...]
 Progress = Callable[[str, str, int], None]
 
 
-class SamePlace(InputRejected):
-    """Source and target are one store."""
+class SamePlace(InputRejected): ...
 
 
-class StoreMissing(InputRejected):
-    """There is no store to copy."""
+class StoreMissing(InputRejected): ...
 
 
 class TargetTaken(Conflict):
@@ -74,8 +72,7 @@ class TargetDiffers(Conflict):
     """The target is an earlier copy, and source or target was used since."""
 
 
-class RowRefused(ReviewError):
-    """The target's database cannot hold a row of the source."""
+class RowRefused(ReviewError): ...
 
 
 class CopyNotVerified(ReviewError):
@@ -92,8 +89,7 @@ def copy_store(
 ) -> StoreCopyJson:
     """Copy what is committed in the source now into an empty target, or compare with a copy.
 
-    A process that is killed leaves the target empty. Tables that are not of reviews, such as the
-    people who log in, are left as they are.
+    A process that is killed leaves the target empty; tables not of reviews are left as they are.
     """
     if place_of(source) == place_of(target):
         raise SamePlace(f"{source_named} and --to name one store")

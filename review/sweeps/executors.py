@@ -25,7 +25,7 @@ from review.runners.registry import RunnerSpec
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.page import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_cli, scratch_folder
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 
 
 class CannotRun(Conflict):

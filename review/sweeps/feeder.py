@@ -21,7 +21,7 @@ from review.recovery.recover import replace_job
 from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
 from review.selection.select import SelectionRequest
-from review.settings.config import RULES_PARTITION
+from review.settings import RULES_PARTITION
 from review.store.errors import retry_while_busy
 from review.sweeps.progress import CANNOT_JUDGE, GIVEN_UP, Tally
 from review.sweeps.run_job import Worker
@@ -311,12 +311,7 @@ class Feeder:
             return job_id
         try:
             replaced = replace_job(
-                job,
-                actor=worker.actor,
-                reason=_OUTDATED,
-                corpus=corpus,
-                config=worker.config,
-                now=worker.clock(),
+                job, actor=worker.actor, reason=_OUTDATED, corpus=corpus, now=worker.clock()
             )
         except ReviewError:
             return None

@@ -26,7 +26,7 @@ from review.recovery.close import close_job, closed_job, collect_output, fail_jo
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
-from review.settings.config import Config
+from review.settings import Config
 from review.store.errors import retry_while_busy
 from review.sweeps.executors import CannotRun, Execution
 from review.sweeps.progress import JobRun, JobUpdate, SweepEvent, started

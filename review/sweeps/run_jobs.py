@@ -21,12 +21,13 @@ from review.jobs.board import require_job
 from review.jobs.claim import JobNotClaimable
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import may_take_over, new_lease
+from review.jobs.mirror import finish_job_files
 from review.jobs.provenance import canonical_partition
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.close import closed_job
 from review.runners.outcome import RunnerFailure
-from review.settings.config import Config
+from review.settings import Config
 from review.store.errors import retry_while_busy, translate_db_errors
 from review.sweeps.executors import CannotRun
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of, started
@@ -303,6 +304,7 @@ def _run(
     *,
     poll: float | None = None,
 ) -> RunResult:
+    finish_job_files(config=worker.config)
     drive(
         next_job,
         worker,

@@ -24,7 +24,7 @@ from review.recovery.close import orphaned_jobs, salvage_job
 from review.runners.cli.reset_times import read_reset_time
 from review.selection.documents import TargetInput
 from review.selection.select import select_targets
-from review.settings.config import RULES_PARTITION
+from review.settings import RULES_PARTITION
 from review.store.errors import retry_while_busy
 from review.sweeps.feeder import Feeder, StopPolicy, StopReason, SweepRequest, create_wanted
 from review.sweeps.progress import (
@@ -93,7 +93,7 @@ def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> Swee
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
     answer.plan.estimates = priced_estimates(
-        planned, model_partition=request.model_partition, corpus=corpus, config=worker.config
+        planned, model_partition=request.model_partition, corpus=corpus
     )
     return answer
 

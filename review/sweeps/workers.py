@@ -21,7 +21,7 @@ from review.models import Provenance
 from review.runners.api.run import open_provider
 from review.runners.process.table import Processes
 from review.runners.registry import Access, RunnerSpec, find_runner, installed_runner
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.sweeps.executors import Executor
 from review.sweeps.run_job import Beats, RetryPolicy, Worker
 

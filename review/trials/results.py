@@ -19,7 +19,7 @@ from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText
 from review.models import ReviewPair, batched
 from review.protocol.prompt import VERSION, framed
 from review.runners.rules.judge import RULES, judge
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION
 from review.sweeps.executors import rule_input
 from review.trials.documents import CaseResultJson, GateResultJson, PortionJson
 from review.vocabulary import (
@@ -192,13 +192,9 @@ class TrialRequest:
     batch_size: int = 1
 
 
-def create_trials(
-    request: TrialRequest, *, corpus: Corpus, config: Config, now: datetime
-) -> list[int]:
+def create_trials(request: TrialRequest, *, corpus: Corpus, now: datetime) -> list[int]:
     """Return the open jobs that will answer the cases, those made here included; oldest first."""
-    factory = JobFactory(
-        request.model_partition, corpus=corpus, config=config, actor=request.actor, now=now
-    )
+    factory = JobFactory(request.model_partition, corpus=corpus, actor=request.actor, now=now)
     results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
     job_ids = {job for gate in results for case in gate.cases for job in case.open_job_ids}
     for some in batched(_wanting(request, results, corpus), _JOBS_PER_TRANSACTION):

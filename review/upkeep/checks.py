@@ -34,18 +34,13 @@ def _latest(rows: QuerySet[Any], field: str) -> Subquery:
 
 @dataclass(frozen=True)
 class Invariant:
-    """A rule by its stable name.
-
-    :param violations: the rows that break it.
-    :param text: says what is wrong with one of them; a format string of its fields.
-    """
+    """A rule by its stable name, the rows that break it, and a format string of their fields."""
 
     name: str
     violations: QuerySet[Any]
     text: str
 
     def lines(self) -> Iterator[str]:
-        """A line for each row that breaks it, in the order of their keys."""
         fields = [field for _text, field, *_format in Formatter().parse(self.text) if field]
         rows = self.violations.order_by("pk").values(*fields)
         return (self.text.format(**row) for row in rows.iterator(chunk_size=1000))
@@ -189,7 +184,6 @@ _HISTORY_INVARIANTS = (
 
 
 def altered_snapshots() -> Iterator[str]:
-    """A line for each kept text that has another digest or size than is kept with it."""
     rows = FileSnapshot.objects.order_by("pk")
     columns = ("pk", "path__path", "content_sha256", "byte_size", "text")
     for key, path, sha256, size, text in rows.values_list(*columns).iterator(chunk_size=20):
@@ -199,7 +193,6 @@ def altered_snapshots() -> Iterator[str]:
 
 
 def altered_outputs() -> Iterator[str]:
-    """A line for each raw output that has another digest than is kept with it."""
     rows = JobOutput.objects.order_by("pk").values_list("pk", "content_sha256", "raw")
     for key, sha256, raw in rows.iterator(chunk_size=1):
         if sha256_hex(bytes(raw)) != sha256:
@@ -207,7 +200,6 @@ def altered_outputs() -> Iterator[str]:
 
 
 def all_invariants() -> dict[str, Callable[[], Iterator[str]]]:
-    """By its name, each rule: a line for each row that breaks it."""
     rules = (*PAIR_INVARIANTS, *_HISTORY_INVARIANTS, *CURRENT_INVARIANTS)
     return {rule.name: rule.lines for rule in rules} | {
         "snapshots-have-their-digests": altered_snapshots,
@@ -216,10 +208,7 @@ def all_invariants() -> dict[str, Callable[[], Iterator[str]]]:
 
 
 def broken_invariants() -> tuple[CheckResult, ...]:
-    """A check for each invariant that does not hold; none in a sound store.
-
-    Each statement reads a snapshot of its own: call it while nothing writes.
-    """
+    """A check for each invariant that does not hold; call it while nothing writes."""
     broken = (
         (name, faults) for name, lines in all_invariants().items() if (faults := list(lines()))
     )

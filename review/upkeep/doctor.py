@@ -18,8 +18,9 @@ from review.acceptance.finding_states import notes_off_the_queue, refresh_findin
 from review.errors import ReviewError, TryAgain
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
-from review.settings.config import Config
+from review.settings import Config
 from review.store.opening import integrity_faults
+from review.upkeep import job_files
 from review.upkeep.checks import (
     CURRENT_INVARIANTS,
     PAIR_INVARIANTS,
@@ -30,25 +31,16 @@ from review.upkeep.checks import (
     broken_invariants,
 )
 from review.upkeep.documents import BusyCheck, CheckResult, CheckState, check_faults
-from review.upkeep.job_files import (
-    Pruning,
-    check_folders,
-    check_prompts,
-    check_result_files,
-    prune_job_files,
-)
 from review.upkeep.open_store import open_store
 
 _STEPS_BETWEEN_SIGNALS = 100_000  # of SQLite's virtual machine
 _Check: TypeAlias = Callable[[], CheckResult | Iterable[CheckResult]]
 
 
-def examine(*, thorough: bool, repair: bool, pruning: Pruning | None) -> Iterator[CheckResult]:
-    """Yield each check as it is done. A missing store is never made.
-
-    :param thorough: also check every invariant in the database.
-    :param repair: rebuild what can be derived from the store.
-    """
+def examine(
+    *, thorough: bool, repair: bool, pruning: job_files.Pruning | None
+) -> Iterator[CheckResult]:
+    """Yield each check as it is done; `thorough`: all invariants. A missing store is never made."""
     yield check_bytecode()
     try:
         config = settings.current()
@@ -69,7 +61,7 @@ def examine(*, thorough: bool, repair: bool, pruning: Pruning | None) -> Iterato
         yield CheckResult("store", CheckState.OK, f"of this version, id {store_id}")
         checks = _checks_of_store(config, thorough=thorough, repair=repair)
         if pruning is not None:
-            checks["prunable"] = lambda: prune_job_files(config, pruning)
+            checks["prunable"] = lambda: job_files.prune_job_files(config, pruning)
         yield from _look_at_store(checks)
     yield check_notes(config)
     yield check_file_index(config, repair=repair)
@@ -103,9 +95,9 @@ def _checks_of_store(config: Config, *, thorough: bool, repair: bool) -> dict[st
         "current-acceptances": lambda: _check_acceptances(repair=repair),
         "queue": lambda: check_queue(repair=repair),
         **(every if thorough else {}),
-        "prompts": lambda: check_prompts(config, repair=repair),
-        "job-files": lambda: check_result_files(config, repair=repair),
-        "job-folders": lambda: check_folders(config),
+        "prompts": lambda: job_files.check_prompts(config, repair=repair),
+        "job-files": lambda: job_files.check_result_files(config, repair=repair),
+        "job-folders": lambda: job_files.check_folders(config),
     }
 
 
@@ -127,7 +119,6 @@ def _failed(name: str, error: ReviewError | DatabaseError) -> CheckResult:
 
 
 def _check_integrity() -> CheckResult:
-    """Ask the database about its own pages, indexes and references."""
     if connection.vendor != "sqlite":
         return CheckResult("integrity", CheckState.OK, f"left to {connection.display_name}")
     with connection.cursor() as cursor:
@@ -215,7 +206,6 @@ def check_bytecode() -> CheckResult:
 
 
 def check_notes(config: Config) -> CheckResult:
-    """Count notes and gates, and name the files that could not be used."""
     corpus = Corpus(config)
     listed, catalog = corpus.notes(), corpus.gates
     problems = (*listed.problems, *catalog.problems)
@@ -229,7 +219,6 @@ def check_notes(config: Config) -> CheckResult:
 
 
 def check_file_index(config: Config, *, repair: bool) -> CheckResult:
-    """Compare what the file index holds of each note with the file."""
     name, path = "file-index", config.index_path
     if not path.exists():
         return CheckResult(name, CheckState.OK, "none yet; the next command makes it")

@@ -12,10 +12,7 @@ MAX_DETAILS = 20
 
 
 class CheckState(StrEnum):
-    """`warning` is worth a look and no fault; `skipped` could not be checked.
-
-    `repairable` is a file that differs from the store, which can write it again.
-    """
+    """`repairable` is a file that the store can write again; `skipped` could not be checked."""
 
     OK = "ok"
     WARNING = "warning"

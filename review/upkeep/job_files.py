@@ -12,22 +12,13 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 
+from review import models
 from review.domain.paths import sha256_hex
 from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable, folder_name
 from review.jobs.mirror import load_job_files, rewrite_job_files
 from review.jobs.prompts import render_job_prompt
 from review.knowledge_base import Corpus
-from review.models import (
-    Acceptance,
-    JobEvent,
-    JobMove,
-    JobOutput,
-    ReviewJob,
-    ReviewPair,
-    ReviewStore,
-    batched,
-)
-from review.settings.config import Config
+from review.settings import Config
 from review.upkeep.documents import CheckResult, CheckState, check_faults
 from review.vocabulary import OPEN_JOB_STATUSES, JobNote, JobStatus, NotAccepted, PairStatus
 
@@ -39,14 +30,11 @@ _SET_ASIDE = re.compile(r"\.aside-[0-9]+$|^\..*\.tmp$")
 
 
 def check_prompts(config: Config, *, repair: bool) -> CheckResult:
-    """Check that each open job has the prompt that it was made with, for its worker to read.
-
-    One that is missing or altered is written again where the store and the notes still make it.
-    """
+    """Check, or write again where that can be done, the prompt of each open job."""
     lost: list[str] = []
     restorable: list[str] = []
     files, corpus = ArtifactStore(config), Corpus(config)
-    jobs = ReviewJob.objects.open()
+    jobs = models.ReviewJob.objects.open()
     for job in jobs.order_by("pk").iterator():
         data = _read_job_file(files, job.prompt_path)
         if data is not None and sha256_hex(data) == job.prompt_sha256:
@@ -98,11 +86,10 @@ def check_result_files(config: Config, *, repair: bool) -> CheckResult:
 
 
 def check_folders(config: Config) -> CheckResult:
-    """Check that each folder of a job belongs to a job of this store."""
     files, faults = ArtifactStore(config), []
     names = files.folders()
-    store = ReviewStore.objects.get(pk=1)
-    known = set(ReviewJob.objects.values_list("pk", flat=True))
+    store = models.ReviewStore.objects.get(pk=1)
+    known = set(models.ReviewJob.objects.values_list("pk", flat=True))
     left = {_ASIDE: 0, _UNCOMMITTED: 0}
     others: set[str] = set()
     for name in names:
@@ -140,16 +127,16 @@ def check_folders(config: Config) -> CheckResult:
 
 def _differing_jobs(files: ArtifactStore, config: Config) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each job whose files are kept, with how which of them differ."""
-    pruned = JobEvent.objects.filter(note=JobNote.PRUNED)
-    jobs = ReviewJob.objects.exclude(pk__in=pruned.values("job_id")).order_by("pk")
+    pruned = models.JobEvent.objects.filter(note=JobNote.PRUNED)
+    jobs = models.ReviewJob.objects.exclude(pk__in=pruned.values("job_id")).order_by("pk")
     rows = jobs.values_list("pk", flat=True).iterator(chunk_size=1000)
-    for job_ids in batched(rows, _JOBS_AT_ONCE):
+    for job_ids in models.batched(rows, _JOBS_AT_ONCE):
         for kept in load_job_files(job_ids, config=config):
             yield kept.job.pk, dict(_wrong_files(kept.job, kept.documents(), files))
 
 
 def _wrong_files(
-    job: ReviewJob, documents: Iterator[tuple[str, str]], files: ArtifactStore
+    job: models.ReviewJob, documents: Iterator[tuple[str, str]], files: ArtifactStore
 ) -> Iterator[tuple[str, str]]:
     # A claim does not write the manifest of its job again.
     is_claimed = job.status == JobStatus.RUNNING
@@ -162,7 +149,6 @@ def _wrong_files(
 
 
 def _read_job_file(files: ArtifactStore, path: str) -> bytes | None:
-    """Return the bytes of a file of a job; None where it cannot be read."""
     try:
         return files.read_output(path) if path else None
     except OutputNotReadable:
@@ -179,12 +165,7 @@ def _written(files: ArtifactStore, path: str, data: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Pruning:
-    """A selection of closed jobs' folders to remove; without `remove` they are only listed.
-
-    :param older_than: only jobs that were closed so long ago; None takes all.
-    :param superseded: only jobs that no current acceptance rests on, and whose reviews nobody has to
-        look at.
-    """
+    """A selection of closed jobs' folders to list or remove; `superseded`: no longer relied on."""
 
     remove: bool
     actor: str
@@ -196,18 +177,17 @@ class Pruning:
 def prune_job_files(config: Config, pruning: Pruning) -> CheckResult:
     """Name the folders of closed jobs or remove them.
 
-    What goes is the prompt, the raw output of pairs that are all stored, and files that mirror the
-    store. What only a file holds stays: a failed job that waits for a pair keeps its folder, since
-    its output may yet come, and so does a replaced one whose output was never ingested.
+    What only a file holds stays: a failed job that waits for a pair, or was replaced with an output
+    that was never ingested, keeps its folder.
     """
     files, found, kept = ArtifactStore(config), [], 0
-    for closed in batched(_closed_jobs(files, pruning), _JOBS_AT_ONCE):
+    for closed in models.batched(_closed_jobs(files, pruning), _JOBS_AT_ONCE):
         jobs = [job for job in closed if not _holds_new_output(job, files)]
         kept += len(closed) - len(jobs)
         if pruning.remove:
             # Recorded first, so that a kill in between leaves no job whose files are missed.
-            moves = (JobMove(job.pk, job.status, job.status, JobNote.PRUNED) for job in jobs)
-            JobEvent.objects.record(moves, actor=pruning.actor, now=pruning.now)
+            moves = (models.JobMove(job.pk, job.status, job.status, JobNote.PRUNED) for job in jobs)
+            models.JobEvent.objects.record(moves, actor=pruning.actor, now=pruning.now)
             files.discard_folders(job.pk for job in jobs)
         found += [f"job {job.pk} ({job.status})" for job in jobs]
     why = f"; {kept} more hold an output that was never taken in, and stay" if kept else ""
@@ -221,11 +201,13 @@ def prune_job_files(config: Config, pruning: Pruning) -> CheckResult:
     )
 
 
-def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[ReviewJob]:
-    store_id = ReviewStore.objects.identity()
+def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[models.ReviewJob]:
+    store_id = models.ReviewStore.objects.identity()
     there = set(files.folders())
     # Of a removal that was killed half-way, the manifest may be gone.
-    begun = set(JobEvent.objects.filter(note=JobNote.PRUNED).values_list("job_id", flat=True))
+    begun = set(
+        models.JobEvent.objects.filter(note=JobNote.PRUNED).values_list("job_id", flat=True)
+    )
     for job in _wanted(pruning).order_by("pk").iterator(chunk_size=500):
         if (name := folder_name(job.pk)) in there:
             owner = files.owner(name)
@@ -233,23 +215,25 @@ def _closed_jobs(files: ArtifactStore, pruning: Pruning) -> Iterator[ReviewJob]:
                 yield job
 
 
-def _wanted(pruning: Pruning) -> QuerySet[ReviewJob]:
-    waiting = ReviewPair.objects.exclude(status=PairStatus.COMPLETED)
-    jobs = ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).exclude(
+def _wanted(pruning: Pruning) -> QuerySet[models.ReviewJob]:
+    waiting = models.ReviewPair.objects.exclude(status=PairStatus.COMPLETED)
+    jobs = models.ReviewJob.objects.exclude(status__in=OPEN_JOB_STATUSES).exclude(
         replaced_by=None, pk__in=waiting.values("job_id")
     )
     if pruning.older_than is not None:
         jobs = jobs.filter(completed_at__lte=pruning.now - pruning.older_than)
     if pruning.superseded:
-        counting = Acceptance.objects.filter(current__isnull=False, review_pair__isnull=False)
+        counting = models.Acceptance.objects.filter(
+            current__isnull=False, review_pair__isnull=False
+        )
         undecided = (NotAccepted.DECISION_ERROR, NotAccepted.DECISION_UNKNOWN)
-        to_look_at = ReviewPair.objects.filter(not_accepted__in=undecided)
+        to_look_at = models.ReviewPair.objects.filter(not_accepted__in=undecided)
         jobs = jobs.exclude(pk__in=counting.values("review_pair__job_id"))
         jobs = jobs.exclude(pk__in=to_look_at.values("job_id"))
     return jobs
 
 
-def _holds_new_output(job: ReviewJob, files: ArtifactStore) -> bool:
+def _holds_new_output(job: models.ReviewJob, files: ArtifactStore) -> bool:
     """Return whether the folder holds an output that is not in the store; a completed job needs none."""
     if job.status == JobStatus.COMPLETED:
         return False
@@ -259,4 +243,4 @@ def _holds_new_output(job: ReviewJob, files: ArtifactStore) -> bool:
         return True
     if data is None or not data.strip():
         return False
-    return not JobOutput.objects.filter(job=job, content_sha256=sha256_hex(data)).exists()
+    return not models.JobOutput.objects.filter(job=job, content_sha256=sha256_hex(data)).exists()

@@ -18,10 +18,7 @@ class StoreLost(StoreRefused):
 
 
 def open_store(*, write: bool, make: bool = True) -> None:
-    """Make sure, as `ensure_store` does, that the configured store can be used.
-
-    :raises StoreLost: it is missing, and folders of jobs say that there was one.
-    """
+    """Open the configured store as `ensure_store` does, or raise StoreLost."""
     store.ensure_store(write=write, make=make, before_making=refuse_lost)
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from review.models import Finding, ReviewJob
-from tests.builders import make_config, write_note
+from tests.builders import write_note
 from tests.helpers.reviewed import WARN, open_corpus, review_pairs
 
 
@@ -25,8 +25,8 @@ def measured(root, transactional_db):
     ReviewJob.objects.update(telemetry={"cost_usd": 0.25}, started_at=now)
     marks = Finding.objects.values_list("fingerprint", flat=True).distinct()[:8]
     answers = [FixAnswer(mark, DispositionState.REJECTED, "no") for mark in marks]
-    corpus, config = open_corpus(root), make_config(root)
-    dispose_each(answers, actor="human:ana", corpus=corpus, config=config, now=now)
+    corpus = open_corpus(root)
+    dispose_each(answers, actor="human:ana", corpus=corpus, now=now)
     return root
 
 

@@ -15,7 +15,7 @@ from review.management.kit.command import ReviewCommand
 from review.models import CurrentAcceptance
 from review.queue.queue import QueueFilter
 from review.queue.triage import DispositionRequest, Triaged, dispose_matching, undo
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import DispositionState, Grouping
 from tests.builders import PARTITION
 
@@ -54,7 +54,7 @@ def _defer_all(form: _Form) -> Triaged:
 def _ack(form: _Form) -> Any:
     config = settings.current()
     said = {"actor": _ACTOR, "reason": "no matter", "now": form.now}
-    return len(ack_picks(_seen(config), corpus=Corpus(config), config=config, **said))
+    return len(ack_picks(_seen(config), corpus=Corpus(config), **said))
 
 
 def _request(form: _Form) -> Any:

@@ -17,7 +17,7 @@ from review.acceptance.ack import (
 )
 from review.knowledge_base import NoSuchNote, UnknownGate, UnreadableFile
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ReviewStore
-from review.selection.gate_names import NotOneGate
+from review.selection.names import NotOneGate
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
     NOTE,

@@ -12,7 +12,7 @@ from review.models import Disposition, Finding
 from review.protocol.fix_answers import FixAnswer
 from review.queue.triage import UnknownFinding, dispose_each
 from review.vocabulary import DispositionState
-from tests.builders import NOTE, NOW, gate_path, make_config, make_root, note_path, write_note
+from tests.builders import NOTE, NOW, gate_path, make_root, note_path, write_note
 from tests.helpers.reviewed import WARN, open_corpus, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -34,8 +34,8 @@ def finding(root) -> Finding:
 def dispose(root, mark: str, state=DispositionState.FIXED, now=LATER, **overrides):
     said = {"actor": "human:ana", "reason": "mended"} | overrides
     answer = FixAnswer(mark, state, said["reason"])
-    corpus, config = open_corpus(root), make_config(root)
-    (done,) = dispose_each([answer], actor=said["actor"], corpus=corpus, config=config, now=now)
+    corpus = open_corpus(root)
+    (done,) = dispose_each([answer], actor=said["actor"], corpus=corpus, now=now)
     return done
 
 

@@ -248,16 +248,22 @@ class TestManyNotes:
         with Corpus(make_config(root)) as corpus:
             notes, gates = corpus.notes().notes, corpus.gates.gates
         with django_assert_num_queries(5):
-            list(partition_staleness(Scope(notes=notes, gates=gates), model_partition=PARTITION))
+            list(
+                partition_staleness(
+                    Scope(corpus, notes=notes, gates=gates), model_partition=PARTITION
+                )
+            )
         with django_assert_num_queries(5):
             list(
-                partition_staleness(Scope(notes=notes[:1], gates=gates), model_partition=PARTITION)
+                partition_staleness(
+                    Scope(corpus, notes=notes[:1], gates=gates), model_partition=PARTITION
+                )
             )
 
     def test_uncovered_agrees_with_the_partition_where_there_is_only_one(self, root):
         accept(root, ("a.md", "prose/x"), ("b.md", "semantic/z"))
         with Corpus(make_config(root)) as corpus:
-            scope = Scope(notes=corpus.notes().notes, gates=corpus.gates.gates)
+            scope = Scope(corpus, notes=corpus.notes().notes, gates=corpus.gates.gates)
 
         ours = [
             [stale.gate.gate_id for stale in item.stale]

@@ -57,7 +57,6 @@ def ack(root, *picks):
         actor="human:ana",
         reason="wording",
         corpus=open_corpus(root),
-        config=make_config(root),
         now=LATER,
     )
 

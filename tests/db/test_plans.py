@@ -7,9 +7,9 @@ from django.db import connection
 
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance
-from review.reviews.needs_a_look import LookRequest, read_looks, undecided
+from review.reviews.needs_a_look import read_looks, undecided
 from review.reviews.pair_states import read_pair_states
-from tests.builders import GATES_FOLDER, make_config, make_root
+from tests.builders import make_config, make_root
 from tests.helpers.reviewed import review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -52,19 +52,15 @@ class TestWhatTheStatusAsks:
     @pytest.mark.sqlite  # its plans are read in SQLite's words
     @pytest.mark.parametrize(
         "ask",
-        [
-            lambda corpus, config: read_pair_states(corpus, config=config),
-            lambda corpus, config: read_looks(corpus, LookRequest(), gates_folder=GATES_FOLDER),
-        ],
+        [read_pair_states, read_looks],
         ids=["states", "looks"],
     )
     def test_no_row_of_every_pair(self, tmp_path, plans, ask):
         root = make_root(tmp_path)
         review_pairs(root, ("a.md", "prose/x"))
         plans.clear()
-        config = make_config(root)
-        with Corpus(config) as corpus:
-            ask(corpus, config)
+        with Corpus(make_config(root)) as corpus:
+            ask(corpus)
 
         scanned = [step for step in plans if step.startswith("SCAN review_pairs")]
         assert plans

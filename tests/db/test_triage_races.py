@@ -75,8 +75,8 @@ class TestRaces:
         def one_by_one() -> None:
             for mark in marks[:20]:
                 answer = FixAnswer(mark, DispositionState.FIXED, "")
-                corpus, config = open_corpus(root), make_config(root)
-                dispose_each([answer], actor="human:c", corpus=corpus, config=config, now=LATER)
+                corpus = open_corpus(root)
+                dispose_each([answer], actor="human:c", corpus=corpus, now=LATER)
 
         def in_tens() -> None:
             for start in (20, 30):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from review.domain.rule_names import RULE_NAMES
 from review.knowledge_base import Corpus
+from review.knowledge_base.gate_definition import RULE_NAMES
 from review.trials.results import _FAULTS
 from review.vocabulary import CaseOrigin, Expectation
 from tests.builders import make_config, make_gate, make_root

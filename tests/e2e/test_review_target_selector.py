@@ -193,6 +193,31 @@ class TestNotes:
             "without-status": 2,
         }
 
+    @pytest.mark.parametrize(
+        ("options", "left_out", "said"),
+        [
+            (["prose"], {"applies-to-none": 1}, "1 gates left out: they apply to no note"),
+            (["prose/y", "--flagged-by", PARTITION], {"not-flagged": 2}, "by --flagged-by"),
+            (["prose/y", "--repeat"], {"not-repeatable": 2}, "2 pairs left out by --repeat"),
+        ],
+    )
+    def test_each_filter_says_what_it_left_out(self, root, options, left_out, said):
+        write_gate(root, "prose/x", make_gate("prose/x", requires_type="kb/types/adr.md"))
+
+        assert said in run("review_target_selector", *options, "--model", PARTITION).err
+        assert select(*options)["left_out"] == left_out
+
+    def test_the_next_job_names_the_filters_that_leave_nothing(self, root):
+        command = ["next_review_job", "prose/x", "--current", "--model", PARTITION]
+        done = run(*command, "--runner", "r", "--json")
+
+        assert "left out by options: not-current 2, without-status 2" in done.error["message"]
+
+    def test_a_note_among_the_gates_is_pointed_out(self, root):
+        done = run("review_target_selector", "prose/x", note_path("a.md"), "--json")
+
+        assert done.error["hint"] == f"notes stand behind --note: --note {note_path('a.md')}"
+
     def test_the_others_are_counted_where_a_folder_is_named(self, root):
         (root / "kb/notes/sub").mkdir()
         write_note(root, "sub/c.md", NOTE)

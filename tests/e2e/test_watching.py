@@ -57,5 +57,6 @@ def test_every_job_is_completed_once_whatever_happens_to_a_worker(tmp_path, work
     for worker in workers:
         worker.end()
 
-    assert faults(base, JOBS) == []
+    wrong = faults(base, JOBS)
+    assert not wrong, "\n".join(wrong)
     assert statuses(base) == {"completed": JOBS}

@@ -21,7 +21,7 @@ from review.knowledge_base import Corpus
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.notes import facts_of
 from review.protocol.telemetry import kept_telemetry, merge_runs, read_usage
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import read_settings
 from review.web.core.filters import parse_filters, write_place
 from tests.fuzz import rules

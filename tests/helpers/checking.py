@@ -54,7 +54,7 @@ def check_clone(root: Path, **fields: Any) -> NotesCheckJson:
     config = make_config(root)
     with Corpus(config, use_cache=False) as corpus:
         request = CheckRequest(**fields)
-        return check_notes(corpus, request, config=config, store=False).document
+        return check_notes(corpus, request, store=False).document
 
 
 def two_notes(folder: Path) -> Path:

@@ -16,7 +16,7 @@ from review.protocol.sentinels import ExpectedPair
 from review.runners.outcome import RunnerOutcome
 from review.runners.registry import find_runner, installed_runner
 from review.runners.run import RunRequest, run_cli
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import RunnerOutput, RunnerSettings
 
 FAKES = Path(__file__).resolve().parents[1] / "fakes"

@@ -90,9 +90,8 @@ class Sweeper:
     stop: threading.Event = field(default_factory=threading.Event)
     processes: FakeProcesses = field(default_factory=lambda: FakeProcesses(alive=(os.getpid(),)))
 
-    def sweep(self, *, mode="stale", grouping=Grouping.NOTE, retry=None, **limits):
-        config = make_config(self.root)
-        worker = Worker(
+    def worker(self, *, retry=None):
+        return Worker(
             prepare=self.executor.prepare,
             in_process=True,
             slots=1,
@@ -100,11 +99,13 @@ class Sweeper:
             parent=Parent(self.processes.host, os.getpid(), NOW),
             provenance=Provenance("fake", PARTITION),
             retry=retry or RetryPolicy(runs=1),
-            config=config,
+            config=make_config(self.root),
             clock=ticking(),
             stop=self.stop,
             processes=self.processes,
         )
+
+    def sweep(self, *, mode="stale", grouping=Grouping.NOTE, retry=None, **limits):
         request = SweepRequest(
             selection=SelectionRequest(all_gates=True, model_partition=PARTITION, mode=mode),
             grouping=grouping,
@@ -112,8 +113,8 @@ class Sweeper:
         )
         return sweep(
             request,
-            corpus=Corpus(config),
-            worker=worker,
+            corpus=Corpus(make_config(self.root)),
+            worker=self.worker(retry=retry),
             on_event=self.listener,
         )
 

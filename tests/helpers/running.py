@@ -75,7 +75,6 @@ def recover_jobs(
         "older_than": 2 * HOURS,
         "job_ids": job_ids,
         "corpus": Corpus(make_config(root)),
-        "config": make_config(root),
         "processes": processes,
         "now": now,
     }

@@ -31,10 +31,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def line_edits(old: Sequence[str], new: Sequence[str]) -> list[LineEdit]:
-    """Return the places where two lists of lines differ, in order, as few lines as possible.
-
-    Texts too large to compare closely differ from the first to the last line that differs.
-    """
+    """Return the places where two lists of lines differ; one place where they are too large."""
     head, tail = shared_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
     if (old_end - head) * (new_end - head) > _MAX_CELLS:
@@ -55,7 +52,6 @@ def line_edits(old: Sequence[str], new: Sequence[str]) -> list[LineEdit]:
 
 
 def shared_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Count the items that the two have in common at the start and at the end."""
     shortest = min(len(old), len(new))
     head = tail = 0
     while head < shortest and old[head] == new[head]:

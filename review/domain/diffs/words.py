@@ -62,11 +62,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class WordDiff:
-    """The changes between two texts.
-
-    :param skipped: equal lines after the last hunk.
-    :param truncated: there is more than what is shown.
-    """
+    """The changes between two texts; `skipped` equal lines follow the last hunk."""
 
     hunks: tuple[Hunk, ...]
     skipped: int
@@ -84,11 +80,9 @@ class TextDiff:
 
 
 def word_diff(before: str, after: str, *, keep: Collection[int] = ()) -> WordDiff:
-    """Compare two texts, with three lines of context around every change.
+    """Compare two texts, with context around changes and the old lines (from 1) to `keep`.
 
     Lines end at a line feed only; a line that lost or gained its own shows that as a change.
-
-    :param keep: lines of the old text, from 1, to show whether they changed or not.
     """
     rows = list(_rows_of(split_lines(before), split_lines(after), by_words=True))
     hunks, rest = _hunks(rows, keep)
@@ -104,11 +98,7 @@ def word_diff(before: str, after: str, *, keep: Collection[int] = ()) -> WordDif
 
 
 def unified_diff(before: str, after: str, *, path: str) -> TextDiff:
-    """Compare two texts line by line, with three lines of context.
-
-    Lines end at a line feed only; a last line without one is marked as in `diff -u`. Cut after
-    `MAX_DIFF_LINES` lines or `MAX_DIFF_CHARACTERS` characters.
-    """
+    """Compare two texts as `diff -u`; cut after MAX_DIFF_LINES or MAX_DIFF_CHARACTERS."""
     if before == after:
         return TextDiff("", truncated=False)
     hunks, _rest = _hunks(list(_rows_of(split_lines(before), split_lines(after), by_words=False)))
@@ -134,10 +124,7 @@ def _unified(hunk: Hunk) -> Iterator[str]:
 
 
 def changed_words(diff: WordDiff) -> str:
-    """Return the changed lines alone, each shortened to `[-removed-]{+added+}` and the words around.
-
-    A line begins with its number in the new text; with `-` and the old number if it is gone.
-    """
+    """Return changed lines with numbers, shortened to `[-removed-]{+added+}` and words around."""
     lines = [_shown_change(row) for hunk in diff.hunks for row in hunk.rows if row.changed]
     return "\n".join([*lines, *(["[cut here: more changed]"] if diff.truncated else [])])
 
@@ -166,7 +153,6 @@ def _ends(text: str, *, head: bool, tail: bool) -> str:
 
 
 def _rows_of(old: Sequence[str], new: Sequence[str], *, by_words: bool) -> Iterator[Row]:
-    """Yield all lines of both texts."""
     position = shift = 0  # from a line of the old text to the same line of the new one
     for edit in (*line_edits(old, new), LineEdit(len(old), len(old), len(new), len(new))):
         for line in range(position, edit.old):
@@ -208,7 +194,6 @@ def _hunks(rows: Sequence[Row], keep: Collection[int] = ()) -> tuple[list[Hunk],
 
 
 def _cut(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
-    """Yield as much as a page shows."""
     left, room = MAX_ROWS, MAX_CHARACTERS
     for hunk in hunks:
         fitting: list[Row] = []
@@ -242,8 +227,9 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
     for index, edit in enumerate(edits):
         gone = "".join(old[edit.src_start : edit.src_end])
         came = "".join(new[edit.dest_start : edit.dest_end])
+        is_slight = "\n" not in gone and len(gone.strip()) <= 1 and not gone.strip().isalnum()
         is_between = (removed or added) and index < len(edits) - 1
-        if edit.tag != "equal" or (is_between and _is_slight(gone)):
+        if edit.tag != "equal" or (is_between and is_slight):
             removed += gone
             added += came
         else:
@@ -251,10 +237,6 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
             yield Piece(Mark.SAME, gone)
             removed = added = ""
     yield from _both(removed, added)
-
-
-def _is_slight(text: str) -> bool:
-    return "\n" not in text and len(text.strip()) <= 1 and not text.strip().isalnum()
 
 
 def _both(removed: str, added: str) -> Iterator[Piece]:

@@ -7,14 +7,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from review.domain.markdown.document import MARKER, MarkdownDocument, read_markdown
+from review.domain.markdown.document import MARKER, MarkdownDocument, Token, read_markdown
 from review.domain.markdown.flavours import COMMONMARK, Flavour
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 _HTML_ID = re.compile(r"\b(?:id|name|permalink|anchor)\s?=\s?[\"']?([^\s\"'<>]+)")
 _ATTRIBUTE_ID = re.compile(r"\{:?\s*(?:[^{}/*]*?\s)?(?:#|id=[\"']?)([^\s{}\"']+)[^{}]*\}")
@@ -44,10 +40,8 @@ _ANY = ("", "obsidian")
 
 @dataclass(frozen=True)
 class Anchors:
-    """The anchors of a note that links can point to.
+    """The anchors of a note, exact and `loose`: letters and digits where sites differ.
 
-    :param exact: anchors as a site makes them.
-    :param loose: letters and digits of those that a site may make in several ways.
     :param is_open: whether more may come from elsewhere: from a file that is included, say.
     :param is_transliterated: whether a site may spell headings in other letters than they have.
     :param words: letters and digits of all headings, which wikilinks name by their words.
@@ -82,7 +76,6 @@ def anchors_of(text: str, flavour: Flavour = COMMONMARK) -> Anchors:
 
 
 def read_anchors(document: MarkdownDocument, flavour: Flavour) -> Anchors:
-    """Read the anchors of a note that was parsed."""
     reader = _Reader(flavour)
     for index, token in enumerate(document.tokens):
         if token.type in ("heading_open", "dt_open"):
@@ -190,7 +183,6 @@ def shown_text(heading: Token) -> str:
 
 
 def slug_of(shown: str, style: str) -> str:
-    """Make an anchor of a heading's words, as sites of this style do."""
     if style == "mkdocs":
         plain = unicodedata.normalize("NFKD", shown).encode("ascii", "ignore").decode()
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())

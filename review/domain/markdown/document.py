@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
     from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
+    from markdown_it.token import Token as Token
 
     InlineRule = Callable[[StateInline, bool], bool]
+else:
+    Token = Any
 
 SPAN = "span"  # start and end of a token in the content it stands in
 LABEL = "label"  # start and end of a link's words
@@ -126,10 +128,7 @@ def parser(flavour: Flavour = COMMONMARK) -> MarkdownIt:
 
 
 def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
-    """Make a parser of a flavour, without footnotes; addresses stay as they are written.
-
-    :param draws_math: whether what looks like math is math in every flavour.
-    """
+    """Make a parser of a flavour, without footnotes, with math in all if `draws_math`."""
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"maxNesting": 100})
@@ -285,10 +284,7 @@ def _begin(state: StateBlock, line: int) -> int:
 
 
 def _block_rule(opener: str, closer: str, kind: str) -> Callable[..., bool]:
-    """Make a token of the lines from `opener` to what the expression `closer` finds.
-
-    There is none if text follows it in the first line, or no line has it.
-    """
+    """Make a token of the lines from `opener` to a line that ends with what `closer` finds."""
     closing = re.compile(closer)
 
     def rule(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
@@ -335,7 +331,7 @@ def _tabs_as_admonitions(state: StateCore) -> None:
 
 
 def _read_inline(state: StateCore) -> None:
-    from markdown_it.token import Token
+    from markdown_it.token import Token as Token
 
     for token in state.tokens:
         if token.type != "inline" or token.children is None:

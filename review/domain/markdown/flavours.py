@@ -61,6 +61,5 @@ FLAVOURS: Mapping[str, Flavour] = MappingProxyType(
 
 
 def flavour_of(name: str, *, anchors: str = "", site_root: str | None = None) -> Flavour:
-    """Return a flavour by name, with what the settings say otherwise."""
     flavour = FLAVOURS[name]
     return replace(flavour, anchors=anchors or flavour.anchors, site_root=site_root)

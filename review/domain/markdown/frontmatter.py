@@ -51,15 +51,11 @@ class Frontmatter:
     first_line: int = field(default=2, repr=False, compare=False)
 
     def text(self, key: str) -> str | None:
-        """Return a scalar as written; `None` if it is absent, a list or a mapping."""
         value = self.fields.get(key)
         return value if isinstance(value, str) else None
 
     def strings(self, key: str) -> tuple[str, ...] | None:
-        """Return a list of scalars, a single one as a list of one, a blank one as an empty list.
-
-        `None` if the key is absent or holds anything else; `key in fields` tells these apart.
-        """
+        """Return a list of scalars, a single one as a list; None if absent or anything else."""
         value = self.fields.get(key)
         if isinstance(value, str):
             return (value,) if value.strip() else ()
@@ -74,11 +70,9 @@ class Frontmatter:
 
 
 def parse_frontmatter(text: str) -> Frontmatter:
-    """Read YAML between two lines `---` (or `---` and `...`), TOML between two lines `+++`, or a JSON
-    object, at the very start of a text.
+    """Read YAML between `---` (or `---` and `...`), TOML between `+++`, or JSON, at the very start.
 
-    A BOM, CRLF and lone carriage returns are taken. A text that starts in any other way has no
-    frontmatter, and one that never closes it is all body.
+    Without such a start there is no frontmatter, and one that never closes is all body.
     """
     opener = _OPENER.match(text)
     if opener is None:

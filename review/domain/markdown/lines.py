@@ -44,10 +44,7 @@ _MARKER = Place(in_fence=True, is_fence_marker=True)
 
 
 def iter_lines(text: str) -> Iterator[Line]:
-    """Yield the lines of `text`; they end at a line feed only, a final carriage return is dropped.
-
-    Fences, list items and quotations as in CommonMark 0.31.2, sections 4.5, 5.1 and 5.2.
-    """
+    """Yield lines, ended by line feeds, with fences, lists and quotations of CommonMark 0.31.2."""
     walker = Walker()
     start = 0
     number = 0
@@ -63,10 +60,7 @@ def iter_lines(text: str) -> Iterator[Line]:
 
 
 class Walker:
-    """Remembers the open fence, the open list items and the open quotation between lines.
-
-    For callers that restart in the middle of a text; others use `iter_lines`.
-    """
+    """Remembers the open fence, list items and quotation, to restart in the middle of a text."""
 
     def __init__(self, *, quotes: bool = True) -> None:
         self._quotes = quotes

@@ -109,10 +109,7 @@ _NUMBER_PREFIX = re.compile(r"(?!\d+[-_.]\d)\d+\s*[-_.]+\s*(?=[^-_.\s])")
 
 @dataclass(frozen=True)
 class LinkBase:
-    """The paths that links may mean, and how links are written.
-
-    :param read_addresses: reads the addresses and ids that notes give themselves, with their paths.
-    """
+    """The paths that links may mean, how links are written, and a reader of notes' addresses."""
 
     known: Collection[str]
     flavour: Flavour = COMMONMARK
@@ -306,7 +303,6 @@ def _by_stem(name: str, note_path: str, stems: Mapping[str, Sequence[str]]) -> s
 
 
 def _distance(path: str, note_path: str) -> int:
-    """Return the number of folders between two files."""
     one, other = path.split("/")[:-1], note_path.split("/")[:-1]
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:

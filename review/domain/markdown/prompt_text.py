@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from review.domain.markdown.document import COMMENT, TEMPLATE, read_markdown
+from review.domain.markdown.document import COMMENT, TEMPLATE, Token, read_markdown
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 _SHORTEST_DATA = 120  # characters
 _DATA = re.compile(

@@ -49,13 +49,9 @@ class NotReadable(InputRejected):  # caught by the caller in this package, never
 
 
 def read_mapping(raw: str, language: str) -> tuple[dict[str, object], dict[str, int]]:
-    """Return the values by key, and the offset of each key in characters.
+    """Return the values, `str`, `list` and `dict`, by key, and the offset of each key.
 
-    Values are `str`, `list` and `dict` of such. In YAML tags are ignored, and `<<` is a key like any
-    other. A key of TOML or JSON whose place is not plain has no offset.
-
-    :param language: "YAML", "TOML" or "JSON".
-    :raises NotReadable: for anything else, text beyond the bounds included.
+    A key of TOML or JSON whose place is not plain has no offset; `<<` and tags mean nothing.
     """
     if len(raw) > MAX_CHARACTERS:
         raise NotReadable(f"{len(raw)} characters; at most {MAX_CHARACTERS} are supported", 0)

@@ -12,7 +12,7 @@ from typing import Any
 from review.acceptance.ack import AckRequest, ack_gate_review
 from review.acceptance.ack_selection import ack_selection, read_ack_targets
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import ACTOR, option
+from review.management.kit.arguments import ACTOR, Option
 from review.management.kit.command import ReviewCommand, request_of
 
 
@@ -25,7 +25,7 @@ class Command(ReviewCommand):
         "[note NOTE_PATH]": "the note, by its path below the root",
         "[gates GATE_ID...]": "gates, by id or path",
         "--model PARTITION": "whose acceptances",
-        "--expect-note-sha SHA": option("refuse any other text", dest="expect_note_sha256"),
+        "--expect-note-sha SHA": Option("refuse any other text", dest="expect_note_sha256"),
         "--accept-gate-change": "the changed gate asks the same",
         "--input FILE|-": "selector JSON",
         "--reason R": "a reason to keep with each",

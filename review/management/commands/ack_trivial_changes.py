@@ -12,7 +12,7 @@ from typing import Any
 
 from review.acceptance.ack_selection import ack_trivial_changes
 from review.errors import ExitCode
-from review.management.kit.arguments import ACTOR, SCOPE, option
+from review.management.kit.arguments import ACTOR, SCOPE, Option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.output import left_out_lines, problem_lines, selection_request
 
@@ -24,7 +24,7 @@ class Command(ReviewCommand):
     }
     arguments = {
         **SCOPE,
-        "--model PARTITION": option("whose acceptances", required=True),
+        "--model PARTITION": Option("whose acceptances", required=True),
         "--reason R": "a reason to keep with each",
         "--dry-run": "say what would be acked",
         **ACTOR,

@@ -15,7 +15,7 @@ from review.errors import ExitCode
 from review.jobs.create import ALREADY_QUEUED, CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson, JobJson
 from review.jobs.selection_input import read_selection
-from review.management.kit.arguments import ACTOR, option
+from review.management.kit.arguments import ACTOR, Option
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.streams import named
 from review.vocabulary import Grouping
@@ -28,8 +28,8 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "the selection is no selector JSON, has no partition or a bad target; nothing was written",
     }
     arguments = {
-        "--input FILE": option("selector JSON; - reads standard input", required=True),
-        "--grouping": option(
+        "--input FILE": Option("selector JSON; - reads standard input", required=True),
+        "--grouping": Option(
             "note: one job per note and lens; gate: one per gate and batch of notes",
             Grouping.values,
             required=True,

@@ -11,7 +11,7 @@ from typing import Any
 
 from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import ACTOR, option
+from review.management.kit.arguments import ACTOR, Option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.output import one_line
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
@@ -25,7 +25,7 @@ class Command(ReviewCommand):
     arguments = {
         "fingerprint FINGERPRINT": f"as warn_selector shows it; - reads many from standard input,"
         f" one line each: {FORM}",
-        "--as": option(
+        "--as": Option(
             "what becomes of it; not with -, whose lines say it",
             DispositionState.values,
             dest="state",
@@ -44,9 +44,7 @@ class Command(ReviewCommand):
         else:
             given = decode_output(self.read_input("-"))
             answers = read_fix_answers(given, source="standard input")
-        done = dispose_each(
-            answers, actor=options["actor"], corpus=self.corpus, config=self.config, now=self.now
-        )
+        done = dispose_each(answers, actor=options["actor"], corpus=self.corpus, now=self.now)
         self.show(done[0] if state else DisposedAllJson(findings=done), map(_line, done))
 
 

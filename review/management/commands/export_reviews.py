@@ -18,12 +18,12 @@ from typing import Any
 from review.check.lock import lock_text, stored_lock
 from review.errors import ExitCode, UsageRefused
 from review.job_files import write_whole
-from review.management.kit.arguments import option
+from review.management.kit.arguments import Option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.streams import refuse_knowledge_base, refuse_to_overwrite
 from review.reviews.documents import ExportedJson
 from review.reviews.export import ExportedReview, export_markdown, exported_reviews, gate_csv
-from review.settings.config import REPORTS_FOLDER
+from review.settings import REPORTS_FOLDER
 
 MARKDOWN, CSV, LOCK = "markdown", "csv", "lock"
 _DEFAULTS = {
@@ -37,7 +37,7 @@ _SHOWN = 20
 class Command(ReadingCommand):
     exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
     arguments = {
-        "--format": option(
+        "--format": Option(
             "Markdown files, a CSV index, or the lock that is committed for review_check",
             (MARKDOWN, CSV, LOCK),
             required=True,
@@ -62,9 +62,7 @@ class Command(ReadingCommand):
             done = export_markdown(self._reviews(with_text=True), path)
         else:
             reviews = self._write_csv(path) if chosen == CSV else self._write_lock(path)
-            done = ExportedJson(
-                format=chosen, output=str(path), reviews=reviews, written=1, unchanged=0, left=[]
-            )
+            done = ExportedJson(format=chosen, output=str(path), reviews=reviews, written=1)
         left = [f"left in place, of no current acceptance: {name}" for name in done.left[:_SHOWN]]
         if len(done.left) > _SHOWN:
             left.append(f"and {len(done.left) - _SHOWN} more")

@@ -31,8 +31,7 @@ class Command(ReadingCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        root = str(self.config.root)
-        document = make_fix_prompt(self.corpus, options["note"], root=root)
+        document = make_fix_prompt(self.corpus, options["note"])
         prompt = document.prompt or ""
         if options["output"] not in (None, "-"):
             output = Path(options["output"])

@@ -18,7 +18,7 @@ from review.job_files import MAX_OUTPUT_BYTES
 from review.jobs.job_documents import IngestedJobJson, IngestedJson
 from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
-from review.management.kit.arguments import ACTOR, harness, option
+from review.management.kit.arguments import ACTOR, Option, harness
 from review.management.kit.command import ReviewCommand, request_of, require_option
 from review.management.kit.output import exit_code, job_lines, refusal_documents
 from review.models import Provenance
@@ -38,7 +38,7 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "no output, or none of this job's blocks in it; nothing moved",
     }
     arguments = {
-        "--review-job-id N...": option("jobs to ingest", default=None),
+        "--review-job-id N...": Option("jobs to ingest", default=None),
         "--input-file F|-": "the output of the jobs that are named, where it is not in their own"
         " files; - is standard input",
         "--typed-json F|-": "the reviews of the one job as JSON, a list of blocks, in the place of"

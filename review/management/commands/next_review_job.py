@@ -15,7 +15,7 @@ from review.errors import ExitCode, UsageRefused
 from review.jobs.claim import ClaimRequest
 from review.jobs.job_documents import TakenJson
 from review.jobs.take import TakeRequest, take_jobs
-from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, harness, option
+from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, Option, harness
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import selection_request
 from review.models import Provenance
@@ -36,12 +36,12 @@ class Command(ReviewCommand):
         "--model PARTITION": "the partition to be fresh for; with a scope it is needed",
         **SELECTION,
         **harness(required=True),
-        "--jobs N": option("at most N jobs (default 1)", default=1),
-        "--max-tokens N": option(
+        "--jobs N": Option("at most N jobs (default 1)", default=1),
+        "--max-tokens N": Option(
             f"of all prompts together (default {MAX_TOKENS}: tools show it whole)",
             default=MAX_TOKENS,
         ),
-        "--grouping": option(
+        "--grouping": Option(
             "how new jobs are made: per note and lens (default), or per gate and batch",
             Grouping.values,
             default=Grouping.NOTE.value,
@@ -61,7 +61,7 @@ class Command(ReviewCommand):
         )
         scope = selection_request(options) if has_scope else None
         request = request_of(TakeRequest, options, claim=claim, selection=scope)
-        taken = take_jobs(request, corpus=self.corpus, config=self.config, now=self.now)
+        taken = take_jobs(request, corpus=self.corpus, now=self.now)
         self.show(taken, _lines(taken, actor=options["actor"]))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.errors import ExitCode
-from review.management.kit.arguments import option
+from review.management.kit.arguments import Option
 from review.management.kit.command import ReviewCommand, request_of
 
 
@@ -22,9 +22,9 @@ class Command(ReviewCommand):
     arguments = {
         "note NOTE_PATH": "the note, by its path below the root",
         "gates GATE_ID...": "gates, by id or path",
-        "--model PARTITION": option("whose acceptances", required=True),
-        "--reason R": option("why it is accepted", required=True),
-        "--actor A": option("who decides", required=True),
+        "--model PARTITION": Option("whose acceptances", required=True),
+        "--reason R": Option("why it is accepted", required=True),
+        "--actor A": Option("who decides", required=True),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -15,16 +15,10 @@ from typing import Any
 from review import store
 from review.errors import ExitCode
 from review.jobs.board import require_job
-from review.management.kit.arguments import ACTOR, LISTING, option
-from review.management.kit.command import ReviewCommand
+from review.management.kit.arguments import ACTOR, LISTING, Option
+from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import part_of, tail_lines
-from review.recovery.recover import (
-    Recovery,
-    RecoveryAction,
-    RecoveryJson,
-    RecoveryListJson,
-    list_recoverable,
-)
+from review.recovery import recover
 from review.runners.process.table import Processes
 from review.vocabulary import JobStatus
 
@@ -43,7 +37,7 @@ class Command(ReviewCommand):
     }
     arguments = {
         "[job_ids JOB_ID...]": "these jobs (default: all abandoned ones)",
-        "--action": option("what is done with them; list changes nothing", ACTIONS, default=LIST),
+        "--action": Option("what is done with them; list changes nothing", ACTIONS, default=LIST),
         "--older-than 2h": "how long a job may run",
         **LISTING,
         "--reason R": "why it is failed or replaced",
@@ -60,18 +54,8 @@ class Command(ReviewCommand):
         if options["action"] == LIST:
             self._list(options)
             return
-        answer, errors = Recovery(
-            RecoveryAction(options["action"]),
-            options["actor"],
-            options["older_than"],
-            corpus=self.corpus,
-            config=self.config,
-            processes=Processes(),
-            now=self.now,
-            job_ids=tuple(options["job_ids"]),
-            reason=options["reason"] or "",
-            dry_run=options["dry_run"],
-        ).recover()
+        given = {"corpus": self.corpus, "processes": Processes(), "now": self.now}
+        answer, errors = request_of(recover.Recovery, options, **given).recover()
         if len(options["job_ids"]) == 1 and errors:
             raise errors[0]
         refused = (f"refused: {item.message}" for item in answer.refused)
@@ -81,7 +65,7 @@ class Command(ReviewCommand):
     def _list(self, options: dict[str, Any]) -> None:
         for job_id in options["job_ids"]:
             require_job(job_id)
-        found = list_recoverable(
+        found = recover.list_recoverable(
             older_than=options["older_than"],
             processes=Processes(),
             config=self.config,
@@ -93,7 +77,7 @@ class Command(ReviewCommand):
         self.show(found, (*lines, *tail_lines(found)))
 
 
-def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
+def _cut(found: recover.RecoveryListJson, options: dict[str, Any]) -> None:
     """Keep the requested page; a job in two lists counts once."""
     lists = {name: getattr(found, name) for name in _LISTS}
     if options["summary"]:
@@ -106,7 +90,7 @@ def _cut(found: RecoveryListJson, options: dict[str, Any]) -> None:
     found.next = part.next
 
 
-def _list_lines(found: RecoveryListJson) -> Iterator[str]:
+def _list_lines(found: recover.RecoveryListJson) -> Iterator[str]:
     for name in _LISTS:
         for entry in getattr(found, name):
             taken = f", {entry.claimed_by}" if entry.claimed_by else ""
@@ -120,7 +104,7 @@ def _list_lines(found: RecoveryListJson) -> Iterator[str]:
         yield "nothing to recover"
 
 
-def _lines(answer: RecoveryJson) -> Iterator[str]:
+def _lines(answer: recover.RecoveryJson) -> Iterator[str]:
     for job in answer.done:
         line = f"job {job.review_job_id}: {job.status}"
         if answer.dry_run:
@@ -138,7 +122,7 @@ def _lines(answer: RecoveryJson) -> Iterator[str]:
         yield "no job is abandoned"
 
 
-def _exit_code(answer: RecoveryJson) -> ExitCode:
+def _exit_code(answer: recover.RecoveryJson) -> ExitCode:
     if answer.refused:
         codes = {ExitCode(job.exit) for job in answer.refused}
         # No state moved where it was the machine that refused them all.

@@ -36,7 +36,7 @@ class Command(ReadingCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         require_option(options, "note", "gate", "model")
         request = request_of(HistoryRequest, options, pair_id=options["review_pair_id"])
-        rendered = read_reviews(self.corpus, request, config=self.config)
+        rendered = read_reviews(self.corpus, request)
         self.show(rendered, review_lines(rendered))
 
 

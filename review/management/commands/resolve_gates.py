@@ -13,7 +13,7 @@ from review.errors import ExitCode
 from review.management.kit.arguments import LISTING
 from review.management.kit.command import StorelessCommand
 from review.management.kit.output import cut, problem_lines, tail_lines
-from review.selection.gate_names import list_gates
+from review.selection.names import list_gates
 
 
 class Command(StorelessCommand):
@@ -28,8 +28,8 @@ class Command(StorelessCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        note, root = options["note"] or "", str(self.config.root)
-        listed = list_gates(self.corpus, options["gates"], note=note, root=root)
+        note = options["note"] or ""
+        listed = list_gates(self.corpus, options["gates"], note=note)
         cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens="lens")
         width = max((len(gate.gate_id) for gate in listed.gates), default=0)
         lines = [

@@ -16,7 +16,7 @@ from review.calibration.documents import CalibrationJson, GateRecordJson, ShareJ
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions
-from review.management.kit.arguments import option
+from review.management.kit.arguments import Option
 from review.management.kit.command import ReadingCommand
 
 
@@ -27,7 +27,7 @@ class Command(ReadingCommand):
         "--model P...": "only these model partitions",
         "--agreement": "read every review: decisions, flips, agreement of partitions on the same"
         " texts",
-        "--passes N": option("and N passes, as if at random, for a person to read", default=0),
+        "--passes N": Option("and N passes, as if at random, for a person to read", default=0),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +37,6 @@ class Command(ReadingCommand):
             partitions=options["model"],
             with_agreement=options["agreement"],
             passes=options["passes"],
-            config=self.config,
         )
         unknown = list(unknown_partitions(options["model"], config=self.config))
         found = document.gates or unknown

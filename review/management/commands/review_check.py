@@ -14,7 +14,7 @@ from typing import Any
 from review import store
 from review.check.check import FAIL_ON, CheckRequest, check_notes
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import SCOPE, option
+from review.management.kit.arguments import SCOPE, Option
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import FORMATS, write_report
 
@@ -34,9 +34,9 @@ class Command(ReviewCommand):
         "--baseline FILE": "compare with this lock instead",
         "--model P...": "reviews of these partitions count",
         "--rules-only": "only gates with a rule",
-        "--fail-on ...": option("exit 6 on open findings, stale pairs, problems", FAIL_ON),
-        "--format": option("default: text; --json is json", FORMATS),
-        "--output FILE": option("default: standard output", default="-"),
+        "--fail-on ...": Option("exit 6 on open findings, stale pairs, problems", FAIL_ON),
+        "--format": Option("default: text; --json is json", FORMATS),
+        "--output FILE": Option("default: standard output", default="-"),
     }
 
     def use_of(self, options: Mapping[str, Any]) -> store.Use:
@@ -57,7 +57,7 @@ class Command(ReviewCommand):
         has_store = store.is_there()
         # A folder of reports is not made for the cache alone.
         self.use_cache = self.config.index_path.parent.is_dir()
-        report = check_notes(self.corpus, request, config=self.config, store=has_store)
+        report = check_notes(self.corpus, request, store=has_store)
         shape = "json" if self.as_json else options["format"] or "text"
         write_report(self, report, shape=shape, output=options["output"])
         for notice in report.document.notices:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import option, path
+from review.management.kit.arguments import Option, path
 from review.management.kit.command import StorelessCommand, request_of, require_option
 from review.management.kit.streams import refuse_knowledge_base
 from review.store.backup import back_up
@@ -37,7 +37,7 @@ class Command(StorelessCommand):
         "--check": "judge the store by every invariant and hash; files it can write again are"
         " repairable, no problem",
         "--repair": "make again what the store can tell",
-        "--backup FILE": option(
+        "--backup FILE": Option(
             "write the store into FILE, check it, and do nothing else", type=path
         ),
         "--overwrite": "with --backup: replace an earlier one",
@@ -47,7 +47,7 @@ class Command(StorelessCommand):
         "--superseded": "with --prune: only jobs whose reviews no current acceptance rests on, and"
         " nobody has to look at",
         "--yes": "with --prune: remove them",
-        "--actor A": option("with --yes: who removes them", dest="by"),
+        "--actor A": Option("with --yes: who removes them", dest="by"),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:

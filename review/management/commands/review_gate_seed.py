@@ -13,9 +13,9 @@ from typing import Any
 
 from review.domain.paths import path_below
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import option
+from review.management.kit.arguments import Option
 from review.management.kit.command import StorelessCommand
-from review.selection.gate_names import read_named_note
+from review.selection.names import read_named_note
 from review.trials.documents import GateSeedJson
 from review.trials.results import case_by_rule, case_of_answer, render_seed_prompt
 
@@ -26,7 +26,7 @@ class Command(StorelessCommand):
     }
     arguments = {
         "gate GATE_ID": "one gate, by id or path",
-        "--note PATH": option("the note to be edited", required=True),
+        "--note PATH": Option("the note to be edited", required=True),
         "--answer FILE": "what the model answered; - is stdin",
     }
 

@@ -17,12 +17,12 @@ from typing import Any
 from review import store
 from review.errors import ExitCode, UsageRefused
 from review.jobs.provenance import canonical_partition
-from review.management.kit.arguments import ACTOR, OneOf, option, runner
+from review.management.kit.arguments import ACTOR, OneOf, Option, runner
 from review.management.kit.command import ReviewCommand
 from review.management.kit.progress import stop_on_signals
 from review.management.kit.sweeping import worker_of
 from review.runners.rules.judge import RULES
-from review.settings.config import RULES_PARTITION
+from review.settings import RULES_PARTITION
 from review.sweeps.run_jobs import RunResult, run_jobs
 from review.trials.documents import CaseResultJson, GateTestJson
 from review.trials.results import TrialRequest, create_trials, plan_trials, read_gate_results
@@ -51,12 +51,12 @@ class Command(ReviewCommand):
             required=True,
         ),
         **runner(required=False),
-        "--repeat N": option("runs of each case (default 1)", default=1),
-        "--batch-size N": option("cases of a gate in a job (default 1)", default=1),
+        "--repeat N": Option("runs of each case (default 1)", default=1),
+        "--batch-size N": Option("cases of a gate in a job (default 1)", default=1),
         "--jobs N": "how many at once, with --runner",
         "--timeout 15m": "for each job",
         "--dry-run": "name the jobs that are wanting, and make none",
-        "--fail-on": option("exit 6 unless every case is answered as it expects", (MISS,)),
+        "--fail-on": Option("exit 6 unless every case is answered as it expects", (MISS,)),
         **ACTOR,
     }
 
@@ -87,7 +87,7 @@ class Command(ReviewCommand):
             gates = tuple(gate for gate in gates if gate.rule in RULES)
         elif not options["dry_run"]:
             worker = worker_of(self, options, stop) if options["runner"] else None
-            job_ids = create_trials(request, corpus=corpus, config=config, now=self.now)
+            job_ids = create_trials(request, corpus=corpus, now=self.now)
             if worker is not None:
                 ran = run_jobs(job_ids, worker=worker)
         results = read_gate_results(corpus, gates, partitions=[partition])

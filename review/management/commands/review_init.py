@@ -17,7 +17,7 @@ from typing import Any
 from review import settings
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import ExitCode
-from review.management.kit.arguments import option, path
+from review.management.kit.arguments import Option, path
 from review.management.kit.command import StorelessCommand
 from review.setup.init import NOTES_FOLDER, InitJson, has_notes, initialise
 
@@ -47,7 +47,7 @@ class Command(StorelessCommand):
         ExitCode.INPUT_REJECTED: "a file stands where a folder must be; nothing was written",
     }
     arguments = {
-        "--into DIR": option(
+        "--into DIR": Option(
             "the repository's root (default: COMMONPLACE_ROOT, else the knowledge base that the current folder is in, else the current folder)",
             type=path,
         ),

@@ -16,7 +16,7 @@ from typing import Any
 
 from review.errors import ExitCode
 from review.jobs.costs import CostJson, CostsJson, read_costs
-from review.management.kit.arguments import OneOf, option
+from review.management.kit.arguments import OneOf, Option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.output import counted, problem_lines
 from review.overview.documents import StatusJson
@@ -27,7 +27,7 @@ class Command(ReadingCommand):
     exit_codes = {ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what"}
     arguments = {
         "--model P": "look at this model partition only",
-        "--fail-on ...": option(
+        "--fail-on ...": Option(
             "exit 6 when the queue holds a fail, a warn or fail, or when a pair is stale",
             [level.value for level in FailOn],
         ),
@@ -46,7 +46,6 @@ class Command(ReadingCommand):
             self.corpus,
             model_partition=options["model"],
             fail_on=[FailOn(level) for level in options["fail_on"]],
-            config=self.config,
             now=self.now,
         )
         if options["costs"]:

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from review import settings
 from review.errors import ExitCode
-from review.management.kit.arguments import option
+from review.management.kit.arguments import Option
 from review.management.kit.command import StorelessCommand
 from review.management.kit.streams import refuse_knowledge_base
 from review.store.database_url import SETTING
@@ -35,8 +35,8 @@ class Command(StorelessCommand):
         " cannot be read",
     }
     arguments = {
-        "--to URL": option("a path or a postgres:// URL; made if it is not there", required=True),
-        "--from URL": option(
+        "--to URL": Option("a path or a postgres:// URL; made if it is not there", required=True),
+        "--from URL": Option(
             "a path or a postgres:// URL (default: the configured store)", dest="source"
         ),
         "--dry-run": "say what would be copied; write nothing",

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from review.errors import ExitCode, UsageRefused
-from review.management.kit.arguments import SCOPE, SELECTION, Arguments, option
+from review.management.kit.arguments import SCOPE, SELECTION, Arguments, Option
 from review.management.kit.command import ReviewCommand, require_option
 from review.management.kit.output import counted, left_out_lines, problem_lines
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
@@ -35,7 +35,7 @@ class Command(ReviewCommand):
         **SCOPE,
         **runner_arguments(model_required=False),
         "selection, as in review_target_selector": SELECTION,
-        "--grouping": option(
+        "--grouping": Option(
             "a job for each note and lens, or for each gate",
             Grouping.values,
             default=Grouping.NOTE.value,

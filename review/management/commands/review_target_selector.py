@@ -14,16 +14,9 @@ import msgspec
 
 from review.documents.base import Counts, count_by, encode, no_note_found
 from review.errors import ExitCode
-from review.management.kit.arguments import PAGE, SCOPE, SELECTION, option
+from review.management.kit import output
+from review.management.kit.arguments import PAGE, SCOPE, SELECTION, Option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.output import (
-    left_out_lines,
-    problem_lines,
-    selection_request,
-    summary_line,
-    tail_lines,
-    text_lines,
-)
 from review.management.kit.streams import printable_json
 from review.models import batched
 from review.selection.documents import TargetJson
@@ -41,33 +34,33 @@ class Command(ReadingCommand):
         "--model PARTITION": "the partition to be fresh for; without it, pairs that no partition"
         " has reviewed",
         **SELECTION,
-        "--diff": option(
+        "--diff": Option(
             "with diffs from the accepted texts (--json has them unless --no-diff)", default=None
         ),
-        "--no-diff": option("without diffs", action="store_false", dest="diff"),
+        "--no-diff": Option("without diffs", action="store_false", dest="diff"),
         **PAGE,
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
         with_diffs = self.as_json if options["diff"] is None else options["diff"]
         with_diffs = with_diffs and not options["summary"]
-        request = selection_request(options, with_diffs=with_diffs)
+        request = output.selection_request(options, with_diffs=with_diffs)
         selection = select_targets(self.corpus, request)
         summary = count_by(selection.targets(), **_WORDS) if options["summary"] else {}
         if self.as_json:
             self._write_document(selection, summary)
         else:
-            self.write_lines(() if summary else text_lines(selection))
+            self.write_lines(() if summary else output.text_lines(selection))
             document = selection.document()
             document.summary, document.next = summary, selection.next
             self.show(
                 document,
-                tail_lines(document),
-                warnings=problem_lines(document.problems),
+                output.tail_lines(document),
+                warnings=output.problem_lines(document.problems),
                 notices=(
                     *(rename.line for rename in document.renames),
-                    *left_out_lines(document.left_out),
-                    summary_line(document.counts),
+                    *output.left_out_lines(document.left_out),
+                    output.summary_line(document.counts),
                 ),
             )
         if not selection.has_notes:

@@ -14,7 +14,7 @@ from typing import Any
 
 from review.errors import ExitCode, UsageRefused
 from review.jobs.job_documents import RanJson
-from review.management.kit.arguments import ACTOR, option, runner, word
+from review.management.kit.arguments import ACTOR, Option, runner, word
 from review.management.kit.command import ReviewCommand
 from review.management.kit.output import exit_code, job_lines, refusal_documents
 from review.management.kit.progress import stop_on_signals
@@ -34,7 +34,7 @@ class Command(ReviewCommand):
         "--all": "every queued job of the partition",
         "--watch": "run jobs as they are queued, on any number of machines, until asked to stop",
         **runner(required=True),
-        "--model-partition P": option(
+        "--model-partition P": Option(
             "the partition to run for (default: that of the jobs)", type=word
         ),
         "--jobs N": "how many at once; rules run one by one",

@@ -10,7 +10,7 @@ from typing import Any
 
 from review.acceptance.decide import set_decision
 from review.errors import ExitCode
-from review.management.kit.arguments import option
+from review.management.kit.arguments import Option
 from review.management.kit.command import ReviewCommand
 from review.vocabulary import ACCEPTING_DECISIONS, Decision
 
@@ -21,15 +21,15 @@ class Command(ReviewCommand):
         ExitCode.INPUT_REJECTED: "no such pair",
     }
     arguments = {
-        "--review-pair-id N": option("whose review is decided", required=True),
-        "--as": option(
+        "--review-pair-id N": Option("whose review is decided", required=True),
+        "--as": Option(
             "what its review decides",
             [decision.value for decision in ACCEPTING_DECISIONS],
             dest="decision",
             required=True,
         ),
-        "--reason R": option("why", required=True),
-        "--actor A": option("who decides", required=True),
+        "--reason R": Option("why", required=True),
+        "--actor A": Option("who decides", required=True),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -19,21 +19,14 @@ from review.documents.base import Counts, Listed, count_by, problem_json
 from review.errors import ExitCode, UsageRefused
 from review.findings.documents import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
-from review.management.kit.arguments import LISTING, option
+from review.management.kit import output
+from review.management.kit.arguments import LISTING, Option
 from review.management.kit.command import ReadingCommand
-from review.management.kit.output import (
-    cut,
-    finding_state,
-    part_of,
-    problem_lines,
-    tail_lines,
-    write_report,
-)
 from review.queue.entries import WarnQueue, queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
 from review.queue.sorting import QueueSort
 from review.reviews.needs_a_look import LookRequest, read_looks
-from review.selection.path_filters import named_places
+from review.selection.names import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
 REPORTS = ("github", "sarif", "rdjsonl", "junit", "markdown")
@@ -48,15 +41,15 @@ class Command(ReadingCommand):
         "--note PATH...": "files and folders, gone ones too",
         "--gate GATE...": "gate ids, paths or bundles",
         "--model PARTITION": "reviews of this partition only",
-        "--decision ...": option(
+        "--decision ...": Option(
             "entries whose latest review decided so",
             [decision.value for decision in QUEUED_DECISIONS],
         ),
-        "--severity ...": option("findings as grave as this", Severity.values),
-        "--status ...": option("findings in this state (default: open)", DispositionState.values),
+        "--severity ...": Option("findings as grave as this", Severity.values),
+        "--status ...": Option("findings in this state (default: open)", DispositionState.values),
         "--confirmed-by PARTITION": "findings of pairs that this partition's current review warns"
         " or fails, too",
-        "--sort": option(
+        "--sort": Option(
             "priority: severity, precision of the gate, age; noisy gates last. labels: where a decision tells most about a gate",
             [sort.value for sort in QueueSort],
             default=QueueSort.PLACE.value,
@@ -64,7 +57,7 @@ class Command(ReadingCommand):
         "--needs-a-look": "instead, reviews without a decision, and passes whose findings say warn"
         " or fail",
         **LISTING,
-        "--format": option("default: text; --json is json", ("text", "json", "csv", *REPORTS)),
+        "--format": Option("default: text; --json is json", ("text", "json", "csv", *REPORTS)),
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -73,18 +66,18 @@ class Command(ReadingCommand):
         corpus, config = self.corpus, self.config
         for line in unknown_partitions([options["model"], options["confirmed_by"]], config=config):
             self.warn(line)
-        paths = named_places(corpus, options["note"], root=str(config.root))
+        paths = named_places(corpus, options["note"])
         if options["needs_a_look"]:
             self._show_looks(paths, options)
             return
         queue = read_warn_queue(corpus, _wanted(options, paths), now=self.now)
         summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
-        part = part_of(queue.entries, options, _KEY)
+        part = output.part_of(queue.entries, options, _KEY)
         # Notes that are gone are few, and end the listing.
         gone = () if summary else queue.deleted_notes
         if shape in REPORTS:
-            report = queue_report(part, queue.problems, corpus, config=config)
-            write_report(self, report, shape=shape)
+            report = queue_report(part, queue.problems, corpus)
+            output.write_report(self, report, shape=shape)
         elif shape == "csv":
             self.write_raw(queue_csv(chain(part, gone)))
         else:
@@ -112,8 +105,8 @@ class Command(ReadingCommand):
         empty = ("the queue is empty", *self.corpus.lacking()) if is_empty else ()
         self.show(
             document,
-            chain(_queue_lines(document.entries), headed, tail_lines(document)),
-            warnings=() if summary else problem_lines(document.problems),
+            chain(_queue_lines(document.entries), headed, output.tail_lines(document)),
+            warnings=() if summary else output.problem_lines(document.problems),
             notices=() if summary else (*empty, *_left_out_lines(queue)),
         )
 
@@ -124,13 +117,13 @@ class Command(ReadingCommand):
             gate_paths=tuple(gate.path for gate in gates),
             model_partition=options["model"],
         )
-        looks = read_looks(self.corpus, wanted, gates_folder=self.config.gates_folder)
-        cut(looks, "needs_a_look", options, _LOOK_KEY, why="why", **_WORDS)
+        looks = read_looks(self.corpus, wanted)
+        output.cut(looks, "needs_a_look", options, _LOOK_KEY, why="why", **_WORDS)
         found = looks.needs_a_look or looks.summary
         self.show(
             looks,
-            (*_look_lines(looks.needs_a_look), *tail_lines(looks)),
-            warnings=problem_lines(looks.problems),
+            (*_look_lines(looks.needs_a_look), *output.tail_lines(looks)),
+            warnings=output.problem_lines(looks.problems),
             notices=() if found else ("nothing needs a look",),
         )
 
@@ -183,7 +176,7 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Iterator[str]:
             yield f"    {entry.noisy}"
         for finding in entry.findings:
             said = f"{_location(note_path, finding)}{finding.severity}: {finding.text}"
-            yield f"    {said} [{finding_state(finding)}]"
+            yield f"    {said} [{output.finding_state(finding)}]"
             if finding.of_whole_review:
                 yield f"      commonplace render_review --review-pair-id {entry.review_pair_id}"
             if finding.quote:

@@ -40,11 +40,7 @@ class _StoredOnce(argparse.Action):
 
 
 class ReviewParser(CommandParser):
-    """An argument parser that raises its complaints instead of printing them.
-
-    Options are never abbreviated: an abbreviation that works today is ambiguous after an addition.
-    An option is given once unless it says `action="extend"`.
-    """
+    """Raises its complaints instead of printing them; takes no abbreviations, options once."""
 
     output: OutputWrapper | TextIO | None = None
 
@@ -58,10 +54,7 @@ class ReviewParser(CommandParser):
             self.register("action", action, _StoredOnce)
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line.
-
-        :raises UsageRefused: always; the hint names near options or the help.
-        """
+        """Raise UsageRefused with near options, or the help, as hint."""
         text = printable_line(message)
         raise UsageRefused(text, hint=self._near(message) or f"see: {self.prog} --help")
 
@@ -69,10 +62,7 @@ class ReviewParser(CommandParser):
         super().print_help(file or self.output)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """End after the help was shown; errors go through `error`.
-
-        :raises HelpShown: always.
-        """
+        """Raise HelpShown after the help was shown; errors go through `error`."""
         raise HelpShown
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -120,7 +110,6 @@ class ReviewParser(CommandParser):
 
 
 def positive_int(raw: str) -> int:
-    """A whole number above 0 that fits a database key."""
     number = int(raw) if re.fullmatch(r"[0-9]{1,18}", raw.strip(), re.ASCII) else 0
     if not number:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a whole number above 0")
@@ -128,7 +117,6 @@ def positive_int(raw: str) -> int:
 
 
 def money(raw: str) -> Decimal:
-    """An amount above 0, such as `2.50`."""
     try:
         amount = Decimal(raw)
     except InvalidOperation:
@@ -139,7 +127,6 @@ def money(raw: str) -> Decimal:
 
 
 def duration(raw: str) -> timedelta:
-    """A length of time: `90s`, `15m`, `2h`, `3d`."""
     try:
         return parse_duration(raw)
     except ValueError as error:
@@ -147,17 +134,13 @@ def duration(raw: str) -> timedelta:
 
 
 def path(raw: str) -> Path:
-    """A path on this machine; `~` is the home folder.
-
-    `-` is none: where an option reads standard input or writes standard output, it says so.
-    """
+    """A path on this machine; `~` is the home folder, and `-` is no path."""
     if not raw or "\0" in raw:
         raise argparse.ArgumentTypeError(f"{raw!r} is not a path")
     return Path(_no_dash(raw)).expanduser()
 
 
 def database(raw: str) -> str:
-    """A store: a path, or a URL."""
     return text(_no_dash(raw))
 
 
@@ -168,7 +151,6 @@ def _no_dash(raw: str) -> str:
 
 
 def source(raw: str) -> str:
-    """Something to read or write: a path, or `-` for standard input or output."""
     return raw if raw == "-" else str(path(raw))
 
 
@@ -182,10 +164,7 @@ def text(raw: str) -> str:
 
 
 def partition(raw: str) -> str:
-    """A model partition: the name as declared, or what the model's name makes of itself.
-
-    :raises ModelNameRefused: no partition can be made of it.
-    """
+    """A model partition: the name as declared, or what the model's name makes of itself."""
     name = word(raw)
     try:
         config = settings.current()
@@ -206,7 +185,6 @@ def word(raw: str) -> str:
 
 
 def digest(raw: str) -> str:
-    """A SHA-256 as 64 hex digits."""
     digits = raw.strip().lower()
     if re.fullmatch("[0-9a-f]{64}", digits) is None:
         raise argparse.ArgumentTypeError(f"{raw!r} is no SHA-256: expected 64 hex digits")
@@ -241,12 +219,12 @@ _SHAPES: Mapping[str, Callable[[str], object]] = {
 }
 
 
-@dataclass(frozen=True)
 class Option:
     """What is said of an argument, and how `add_argument` takes it where that is not plain."""
 
-    about: str
-    settings: dict[str, Any]
+    def __init__(self, about: str, choices: Iterable[str] | None = None, **settings: Any) -> None:
+        self.about = about
+        self.settings = settings if choices is None else {"choices": list(choices), **settings}
 
 
 @dataclass(frozen=True)
@@ -264,19 +242,14 @@ class OneOf:
 Arguments: TypeAlias = "Mapping[str, str | Option | OneOf | Arguments]"
 
 
-def option(about: str, choices: Iterable[str] | None = None, **settings: Any) -> Option:
-    return Option(about, settings if choices is None else {"choices": list(choices), **settings})
-
-
 def declare(parser: Any, arguments: Arguments) -> None:
-    """Add the arguments to a parser, or to a group of one."""
     for usage, what in arguments.items():
         if isinstance(what, OneOf):
             declare(parser.add_mutually_exclusive_group(required=what.required), what.arguments)
         elif isinstance(what, Mapping):
             declare(parser.add_argument_group(usage), what)
         else:
-            _add(parser, usage, what if isinstance(what, Option) else Option(what, {}))
+            _add(parser, usage, what if isinstance(what, Option) else Option(what))
 
 
 def _add(parser: Any, usage: str, what: Option) -> None:
@@ -310,10 +283,10 @@ PAGE: Arguments = {
 LISTING: Arguments = {"--limit N": "at most N entries", **PAGE}
 
 NOTES: Arguments = {
-    "--note PATH...": option(
+    "--note PATH...": Option(
         "notes and folders, from the root; without it, all notes", dest="notes"
     ),
-    "--current": option("only notes whose frontmatter says status: current", dest="current_only"),
+    "--current": Option("only notes whose frontmatter says status: current", dest="current_only"),
 }
 SCOPE: Arguments = {
     "[gates GATE_OR_BUNDLE...]": "gate ids (prose/source-residue), gate paths, or bundles (prose);"
@@ -322,12 +295,12 @@ SCOPE: Arguments = {
     **NOTES,
 }
 SELECTION: Arguments = {
-    "--mode": option(
+    "--mode": Option(
         "requested: every applicable pair, fresh or not (needs --model)",
         (STALE, REQUESTED),
         default=STALE,
     ),
-    "--reason ...": option(
+    "--reason ...": Option(
         "only pairs whose first reason is one of these", Staleness.values, dest="reasons"
     ),
     "--flagged-by PARTITION": "only pairs that this model partition's current review warns or"
@@ -347,9 +320,8 @@ SELECTION: Arguments = {
 
 
 def harness(*, required: bool) -> Arguments:
-    """Declare who reviewed: the harness, its model and its effort."""
     return {
-        "--runner R": option("the harness that reviews", type=word, required=required),
+        "--runner R": Option("the harness that reviews", type=word, required=required),
         "--runner-model M": "its model, which must make the job's partition; leave out when it is"
         " not exposed",
         "runner-effort": OneOf(
@@ -363,9 +335,8 @@ def harness(*, required: bool) -> Arguments:
 
 
 def runner(*, required: bool) -> Arguments:
-    """Declare the runner, and the model and effort that are passed to it."""
     return {
-        "--runner R": option("who reviews", type=word, required=required),
+        "--runner R": Option("who reviews", type=word, required=required),
         "--runner-model M": "the model as the runner calls it, where only its partition is named",
         "--runner-effort E": "its reasoning effort",
     }

@@ -39,7 +39,7 @@ from review.management.kit.streams import (
     read_source,
     report,
 )
-from review.settings.config import Config
+from review.settings import Config
 from review.upkeep.open_store import open_store
 
 _Request = TypeVar("_Request")
@@ -64,9 +64,8 @@ class CommandFinished(CommandError):
 class ReviewCommand(BaseCommand):
     """A command that translates: parse, one call down, print.
 
-    The docstring of its module is its help, with examples below, and its name is that of its schema.
-    A subclass sets `arguments` and `exit_codes`, and writes its result in `handle`. `self.now` is
-    the moment the command started, the only clock it reads.
+    The docstring of its module is its help, with examples below, and its name that of its schema.
+    `self.now` is the moment the command started, the only clock it reads.
     """
 
     requires_system_checks: list[str] = []
@@ -117,7 +116,6 @@ class ReviewCommand(BaseCommand):
 
     @classmethod
     def all_exit_codes(cls) -> dict[ExitCode, str]:
-        """Every exit code of this command with what it means here, in order."""
         common = {code: EXIT_CODE_MEANINGS[code] for code in COMMON_EXIT_CODES}
         return dict(sorted((common | dict(cls.exit_codes)).items()))
 
@@ -134,7 +132,6 @@ class ReviewCommand(BaseCommand):
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The knowledge base; what is read of it is kept for the next command."""
         return Corpus(self.config, use_cache=self.use_cache)
 
     def answer(
@@ -160,11 +157,7 @@ class ReviewCommand(BaseCommand):
             sys.exit(code)
 
     def execute(self, *args: Any, **options: Any) -> None:
-        """Open the store, run `handle`, and turn refusals into one kind of exception.
-
-        :raises CommandRefused: the command was refused.
-        :raises CommandFinished: it gave its result and says more by its exit code.
-        """
+        """Open the store, run `handle`, and raise refusals as CommandRefused."""
         self._bind(options)
         try:
             use = self.use_of(options)
@@ -183,7 +176,6 @@ class ReviewCommand(BaseCommand):
             raise CommandRefused(refusal) from error
 
     def read_input(self, source: str, *, max_bytes: int = MAX_INPUT_BYTES) -> bytes:
-        """The bytes of a file, or of standard input for `-`; raises as `read_source` does."""
         return read_source(source, stdin=self.stdin, max_bytes=max_bytes)
 
     def show(
@@ -205,7 +197,6 @@ class ReviewCommand(BaseCommand):
             self.notice(line)
 
     def write_json(self, document: msgspec.Struct) -> None:
-        """Write one JSON document and a newline."""
         self.write_raw(printable_json(encode(document)) + "\n")
 
     def write_text(self, text: str) -> None:
@@ -240,10 +231,7 @@ class ReviewCommand(BaseCommand):
         return not self.quiet and progress_allowed(self.log)
 
     def finish(self, code: ExitCode) -> None:
-        """End with `code` after the result was written; nothing happens for `DONE`.
-
-        :raises CommandFinished: `code` is not `DONE`.
-        """
+        """Raise CommandFinished after the result was written, unless `code` is `DONE`."""
         if code is not ExitCode.DONE:
             raise CommandFinished(code)
 
@@ -287,11 +275,9 @@ class StorelessCommand(ReviewCommand):
 
 
 def request_of(kind: type[_Request], options: Mapping[str, Any], **more: Any) -> _Request:
-    """Make the frozen request of a use case from the options that have the names of its fields.
+    """Make a request of the options with the names of its fields, and of `more`.
 
     `--model` names the model partition.
-
-    :param more: fields that no option gives, or gives in another form.
     """
     given = {name: value for name, value in options.items() if value is not None}
     if "model" in given:
@@ -300,10 +286,7 @@ def request_of(kind: type[_Request], options: Mapping[str, Any], **more: Any) ->
 
 
 def require_option(options: Mapping[str, Any], needed: str, *others: str) -> None:
-    """Refuse options that say something only beside another one.
-
-    :raises UsageRefused: one of `others` is given, and `needed` is not.
-    """
+    """Refuse `others` that say something only beside `needed`."""
     for name in others:
         if not options[needed] and options[name] not in (None, False):
             flag, other = (f"--{word.replace('_', '-')}" for word in (name, needed))

@@ -47,6 +47,9 @@ _LEFT_OUT = {
     "not-current": "notes left out by --current",
     "has-rule": "gates left out by --skip-rules",
     "has-no-rule": "gates left out: they name no rule",
+    "applies-to-none": "gates left out: they apply to no note of the scope",
+    "not-flagged": "pairs left out by --flagged-by",
+    "not-repeatable": "pairs left out by --repeat: not reviewed exactly once as they are",
     "other-reason": "pairs left out by --reason",
     "trivial": "pairs left out by --skip-trivial",
     "before-after": "pairs left out by --after",
@@ -55,7 +58,6 @@ _LEFT_OUT = {
 
 
 def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
-    """Yield a line for each filter that left something out."""
     for why, number in left_out.items():
         if why in _LEFT_OUT:
             none = why == "not-current" and number == left_out.get("without-status")
@@ -63,7 +65,6 @@ def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
 
 
 def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
-    """Yield a line for each problem; says whether the file was left out for it."""
     for problem in problems:
         left_out = " (left out)" if problem.skipped else ""
         yield f"{problem.path}: {problem.code}: {problem.message}{left_out}"
@@ -74,7 +75,6 @@ def counted(counts: Mapping[str, int], *, zeros: bool = True) -> str:
 
 
 def finding_state(finding: QueueFindingJson) -> str:
-    """The finding's fingerprint, with what became of it."""
     state = "" if finding.status == DispositionState.OPEN else f", {finding.status}"
     return f"{finding.fingerprint}{state}{', regressed' if finding.regressed else ''}"
 
@@ -96,11 +96,7 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
 
 
 def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
-    """Write a report to a file, or to standard output for `-`.
-
-    :raises OutputRefused: the file is none that this command wrote, or is among the notes, or its
-        folder is not there.
-    """
+    """Write a report to standard output for `-`, or to a file that is new or this command's."""
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
     if output == "-":
@@ -114,7 +110,6 @@ def write_report(command: ReviewCommand, report: Report, *, shape: str, output: 
 
 
 def job_lines(jobs: Iterable[IngestedJobJson], refused: Iterable[RefusedJob] = ()) -> Iterator[str]:
-    """A line a job, one below it for each pair and each problem."""
     for job in jobs:
         why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
         yield f"job {job.review_job_id}: {job.status}{why}"
@@ -150,11 +145,7 @@ def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], K
 
 
 def cut(
-    document: Any,
-    name: str,
-    options: Mapping[str, Any],
-    key: Callable[[Any], Key],
-    **words: str,
+    document: Any, name: str, options: Mapping[str, Any], key: Callable[[Any], Key], **words: str
 ) -> None:
     """Reduce the document's list to what the options select."""
     items = getattr(document, name)

@@ -24,7 +24,6 @@ _SHOWN = ("run-again", "job-refused", "left-queued", "not-salvaged", "salvaged")
 def json_lines(
     write: Callable[[str], object], *, clock: Callable[[], float] = time.monotonic
 ) -> OnEvent:
-    """Write one JSON object per line, for logs."""
     began = clock()
 
     def show(event: SweepEvent, tally: Tally) -> None:
@@ -47,7 +46,6 @@ def json_lines(
 
 
 def line_of(event: SweepEvent) -> str:
-    """The event for people, on one line."""
     fields = event.fields
     why = fields.get("failure_reason") or fields.get("reason") or fields.get("message") or ""
     code = fields.get("failure_code") or fields.get("code") or fields.get("status") or ""
@@ -69,7 +67,6 @@ def numbers_of(tally: Tally, *, seconds: float) -> str:
 
 
 def watching(stream: TextIO, *, on_terminal: bool, quiet: bool) -> AbstractContextManager[OnEvent]:
-    """Show the events of a sweep on `stream`."""
     if quiet:
         return nullcontext(lambda event, tally: None)
     return _terminal_line(stream) if on_terminal else nullcontext(json_lines(stream.write))
@@ -120,11 +117,7 @@ _PATIENCE = 3
 
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """An event that a termination signal sets, instead of ending the process.
-
-    A signal that is ignored (`nohup`) stays so. Who asks three times is not asked to wait longer:
-    the third signal has the effect that it has without this.
-    """
+    """An event that a termination signal sets, instead of ending the process; the third ends it."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

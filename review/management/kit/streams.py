@@ -10,7 +10,7 @@ from typing import BinaryIO, TextIO
 
 from review.domain.printing import UNSAFE, printable
 from review.errors import InputRejected, ReviewError, UsageRefused
-from review.settings.config import REPORTS_FOLDER, Config
+from review.settings import REPORTS_FOLDER, Config
 
 MAX_INPUT_BYTES = 512 * 1024 * 1024
 _HEAD = 4096
@@ -21,11 +21,7 @@ class OutputRefused(InputRejected):
 
 
 def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes:
-    """The bytes of the file at `source`, or of `stdin` (else this process's) when it is `-`.
-
-    :raises UsageRefused: standard input is a terminal or closed.
-    :raises InputRejected: the file is missing, not a file, unreadable or too large.
-    """
+    """The bytes of the file at `source`, or of `stdin` (else this process's) when it is `-`."""
     if source == "-":
         stream = stdin or (sys.stdin.buffer if sys.stdin else None)
         if stream is None or stream.closed:
@@ -48,16 +44,11 @@ def read_source(source: str, *, stdin: BinaryIO | None, max_bytes: int) -> bytes
 
 
 def named(source: str) -> str:
-    """Name `source` for messages."""
     return "standard input" if source == "-" else source
 
 
 def refuse_to_overwrite(path: Path, *, config: Config, starts_with: bytes) -> None:
-    """Refuse an output path where writing would lose data.
-
-    :param starts_with: how every output of this command begins; such a file may be replaced.
-    :raises OutputRefused: it is in `kb/` outside the reports, or an existing file is not ours.
-    """
+    """Refuse an output path among sources, or of a file that starts otherwise than ours."""
     refuse_knowledge_base(path, config=config)
     try:
         with path.open("rb") as stream:
@@ -74,10 +65,6 @@ def refuse_to_overwrite(path: Path, *, config: Config, starts_with: bytes) -> No
 
 
 def refuse_knowledge_base(path: Path, *, config: Config) -> None:
-    """Refuse an output path among the notes, gates and settings.
-
-    :raises OutputRefused: it is in `kb/` outside the reports.
-    """
     if config.holds_sources(path):
         raise OutputRefused(
             f"{path} lies in the knowledge base",
@@ -93,7 +80,6 @@ def printable_json(text: str) -> str:
 
 
 def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
-    """Write `refusal` to `stream`, as one JSON line or as text for people."""
     if as_json:
         stream.write(json.dumps(refusal.document(), separators=(",", ":")) + "\n")
         return
@@ -104,7 +90,6 @@ def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
 
 
 def colour_allowed(stream: TextIO) -> bool:
-    """Return whether `stream` is a terminal whose user did not turn colour off."""
     return not os.environ.get("NO_COLOR") and progress_allowed(stream)
 
 

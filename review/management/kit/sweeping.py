@@ -16,7 +16,7 @@ from review.broker.application import NoWorkers, make_application, send_job
 from review.errors import UsageRefused
 from review.jobs.board import find_jobs
 from review.jobs.provenance import canonical_partition
-from review.management.kit.arguments import Arguments, option, runner
+from review.management.kit.arguments import Arguments, Option, runner
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import selection_request
 from review.management.kit.progress import stop_on_signals, watching
@@ -24,7 +24,7 @@ from review.queue.fix import FAILED, PLANNED, REFUSED, FixSweep, fix_notes
 from review.runners.api.provider import ApiProvider
 from review.runners.api.run import open_provider
 from review.runners.registry import find_runner
-from review.settings.config import RULES_PARTITION, Config
+from review.settings import RULES_PARTITION, Config
 from review.sweeps.feeder import Limits, SweepRequest
 from review.sweeps.progress import SweepJson, Tally
 from review.sweeps.run_job import RetryPolicy, Worker
@@ -66,11 +66,11 @@ def runner_arguments(*, model_required: bool) -> Arguments:
     return {
         "runner": {
             **runner(required=True),
-            "--model MODEL": option(
+            "--model MODEL": Option(
                 "the model, as the runner calls it, or its partition: what to be fresh for",
                 required=model_required,
             ),
-            "--dispatch": option(
+            "--dispatch": Option(
                 "where the jobs run: on this machine, or where workers of Celery are",
                 (LOCAL, CELERY),
                 default=LOCAL,
@@ -80,7 +80,6 @@ def runner_arguments(*, model_required: bool) -> Arguments:
 
 
 def run_sweep(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
-    """Sweep, or say what a sweep would do, as the options of `command` ask."""
     corpus, config = command.corpus, command.config
     request = _sweep_request(options, config)
     provider = _batch_provider(options, config) if options["batch"] else None
@@ -121,7 +120,7 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
         clock=timezone.now,
     )
     with stop_on_signals() as stop:
-        fixed = fix_notes(request, corpus=command.corpus, config=config, stop=stop)
+        fixed = fix_notes(request, corpus=command.corpus, stop=stop)
     outcomes = Counter(note.outcome for note in fixed.notes)
     failed, refused = outcomes.pop(FAILED, 0), outcomes.pop(REFUSED, 0)
     planned = outcomes.pop(PLANNED, 0)
@@ -149,10 +148,7 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
 def run_queued_jobs(
     command: ReviewCommand, options: Mapping[str, Any], *, stop: threading.Event
 ) -> RunResult:
-    """Run the jobs that the options name; with `--watch`, those of a partition as they are queued.
-
-    :raises UsageRefused: the jobs are for several partitions, or there is none to watch.
-    """
+    """Run the jobs that the options name; with `--watch`, a partition's as they are queued."""
     config, job_ids, model = command.config, options["job_ids"], options["runner_model"]
     in_process = find_runner(options["runner"], config=config).in_process
     typed = options["model_partition"] or (RULES_PARTITION if in_process else None)
@@ -242,10 +238,7 @@ def _batch_provider(options: Mapping[str, Any], config: Config) -> ApiProvider:
 
 
 def _sender(worker: Worker, partition: str) -> Callable[[int], None]:
-    """Return what sends a job's id to the workers of its partition.
-
-    :raises NoBroker, NoWorkers: the settings do not say where to send it, or who would run it.
-    """
+    """Return what sends a job's id to the declared workers of its partition."""
     application, runner_name = make_application(worker.config), worker.provenance.runner
     declared = worker.config.workers.get(partition)
     if declared is None or declared.runner != runner_name:

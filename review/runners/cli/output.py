@@ -108,7 +108,6 @@ _ADVICE = (
 
 
 def failure_of(message: str, *, status: int | None = None, fallback: str = "") -> RunnerFailure:
-    """Return the failure for a CLI's message, and for the service's HTTP status if known."""
     raw = unwrap(message)
     if tells_of_the_limit(raw):
         return stopped_at_limit(clean(raw, limit=MAX_REASON // 2))
@@ -117,10 +116,7 @@ def failure_of(message: str, *, status: int | None = None, fallback: str = "") -
 
 
 def error_in_answer(answer: str) -> RunnerFailure | None:
-    """Return the failure described by an answer that holds no review.
-
-    A short one tells of a login or a quota by its words, a longer one by how it begins.
-    """
+    """Return the failure that an answer without a review tells of: if short, by its words."""
     failure = failure_of(answer)
     if _ERROR_OPENING.match(answer):
         return failure
@@ -138,7 +134,6 @@ def limit_named_by(reason: object) -> str:
 
 
 def tells_of_the_limit(message: str) -> bool:
-    """Return whether a CLI's message says that its answer had become too long."""
     return _STOPPED.search(message) is not None
 
 
@@ -149,7 +144,6 @@ def stopped_at_limit(said: str) -> RunnerFailure:
 
 
 def without_escapes(data: bytes) -> bytes:
-    """Remove the escape sequences of terminals."""
     return strip_escapes(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
@@ -288,7 +282,6 @@ def gather(documents: Iterable[object], places: Places) -> dict[str, Any]:
 
 
 def summed(usages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The sums of what is known of several models."""
     sums: Counter[str] = Counter()
     for usage in usages:
         sums.update({name: value for name, value in usage.items() if isinstance(value, int)})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
+from review.protocol.sentinels import read_sentinel
 from review.runners.cli.output import (
     Places,
     count,
@@ -52,8 +55,7 @@ _CODEX_TOKENS: Places = {
     "cache_write_tokens": (count, "cache_write_input_tokens"),
     "reasoning_tokens": (count, "reasoning_output_tokens"),
 }
-_CODEX_CUT = "stream ended before turn.completed"
-_REVIEW = "PAIR REVIEW START"
+_CUT = "stream ended before "
 _GEMINI_TOKENS: Places = {
     "input_tokens": (count, "tokens.prompt", "tokens.input"),
     "output_tokens": (count, "tokens.candidates"),
@@ -75,6 +77,8 @@ _LLM_STOPS = (
     "finish_reason", "choices.0.finish_reason", "stop_reason", "candidates.0.finishReason",
     "incomplete_details.reason",
 )  # fmt: skip
+_FAULT = re.compile(r"error|warn|retr[iy]|reconnect|lagg|compact", re.IGNORECASE)
+_FAULT_WORDS = ("message", "error.data.message", "error.message", "error", "text")
 _DECLARED = {
     "model": text, "session_id": text, "input_tokens": count, "output_tokens": count,
     "cost_usd": money,
@@ -116,9 +120,15 @@ def read_claude_code(run: Run) -> Account:
     beginning = _last(objects, lambda item: item.get("subtype") == "init")
     told = gather([result, beginning], _MODEL) if result else {}
     denials = map(table, listed(result.get("permission_denials")))
+    turns = (item for item in objects if item.get("type") == "assistant")
+    parts = chain.from_iterable(listed(look(item, "message.content")) for item in turns)
+    messages = [look(part, "text") for part in parts]
+    failure = _claude_failure(result) if result else None
+    if messages and not result and run.exit_code == 0:
+        failure = failure_of(f"{_CUT}its result")
     return Account(
-        answer=encoded(result.get("result")),
-        failure=_claude_failure(result) if result else None,
+        answer=_answer([*messages, result.get("result")]),
+        failure=failure,
         telemetry=gather([result], _CLAUDE) | known(models_usage=models or None) | tokens,
         models=tuple(models) or tuple(told.values()),
         refused_writes=tuple(
@@ -127,6 +137,7 @@ def read_claude_code(run: Run) -> Account:
             if tool.get("tool_name") in _CLAUDE_WRITES
         ),
         cut_off=limit_named_by(result.get("stop_reason")),
+        notices=tuple(_notices(objects)),
     )
 
 
@@ -143,39 +154,31 @@ def _claude_failure(result: _Object) -> RunnerFailure | None:
 
 
 def read_codex(run: Run) -> Account:
-    """`codex exec --json`: the agent's last message answers, and the last turn's end is the verdict.
-
-    Error items and `Reconnecting…` on the way are not fatal. Neither a model nor a cost is told.
-    """
+    """`codex exec --json`: the messages answer, the last turn's end is the verdict."""
     events = [item for item in objects_in(run.stdout) if isinstance(item.get("type"), str)]
     if not events:
         return Account()
     endings = [event for event in events if event["type"] in _CODEX_ENDINGS]
-    messages = [message for event in events if (message := _codex_message(event)) is not None]
-    # Where the stream was cut, what was said last may be talk.
-    reviews = [] if endings else [message for message in messages if _REVIEW in message]
-    said = next(reversed(reviews or messages), None)
+    said = _answer(map(_codex_message, events))
     begins = [e for e in events if e["type"] == "thread.started"]
     # The usage of a thread is counted on from turn to turn: the last one is the sum.
     used = _last(endings, lambda event: "usage" in event).get("usage")
     return Account(
-        answer=run.last_message if said is None else encoded(said),
+        answer=run.last_message if said is None else said,
         failure=_codex_failure(events, endings, run.exit_code),
         telemetry={
             **gather(begins[:1], _CODEX_SESSION),
             **known(turns=len(endings) or None),
             **gather([used], _CODEX_TOKENS),
         },
-        notices=tuple(_codex_notices(events)),
+        notices=tuple(_notices(events)),
     )
 
 
-def _codex_message(event: _Object) -> str | None:
+def _codex_message(event: _Object) -> object:
     item = table(event.get("item"))
-    if (event["type"], item.get("type")) != ("item.completed", "agent_message"):
-        return None
-    message = item.get("text")
-    return message if isinstance(message, str) else None
+    is_message = (event["type"], item.get("type")) == ("item.completed", "agent_message")
+    return item.get("text") if is_message else None
 
 
 def _codex_failure(
@@ -184,20 +187,11 @@ def _codex_failure(
     told = _last(events, lambda event: event["type"] == "error" and text(event.get("message")))
     words = text(told.get("message")) or ""
     if not endings:
-        return failure_of(words or _CODEX_CUT) if words or exit_code == 0 else None
+        return failure_of(words or f"{_CUT}turn.completed") if words or exit_code == 0 else None
     if endings[-1]["type"] == "turn.completed":
         return None
     words = text(look(endings[-1], "error.message")) or words
     return failure_of(words, fallback="the turn failed, without a word")
-
-
-def _codex_notices(events: Sequence[_Object]) -> Iterator[str]:
-    """Errors that Codex went on from: it reconnects, or its event stream lags."""
-    for event in events:
-        item = table(event.get("item"))
-        place = item if item.get("type") == "error" else event
-        if place is item or event["type"] == "error":
-            yield text(place.get("message")) or text(place.get("text")) or ""
 
 
 def read_gemini(run: Run) -> Account:
@@ -272,10 +266,11 @@ def read_fields(run: Run) -> Account:
     told = gather(reversed(objects), places)
     error = _last(objects, lambda item: look(item, fields.get("error", "")) is not None)
     return Account(
-        answer=encoded("".join(answers if settings.join else answers[-1:])) if answers else None,
+        answer=encoded("".join(answers)) if settings.join and answers else _answer(answers),
         failure=_declared_failure(look(error, fields.get("error", ""))),
         models=(told.pop("model"),) if "model" in told else (),
         telemetry=told,
+        notices=tuple(_notices(objects)),
     )
 
 
@@ -290,6 +285,30 @@ def _is(value: object, wanted: str) -> bool:
     if isinstance(value, bool):
         return wanted == str(value).lower()
     return value is not None and str(value) == wanted
+
+
+def _answer(said: Iterable[object]) -> bytes | None:
+    """The messages with reviews, less those that a later one holds a review of again; or the last."""
+    messages = [message for message in said if isinstance(message, str)]
+    kept: list[str] = []
+    seen: set[tuple[str, int]] = set()
+    for message in reversed(messages):
+        found = (read_sentinel(line) for line in message.split("\n") if "==" in line)
+        opened = {(item.token, item.ordinal) for item in found if item is not None and item.opens}
+        if opened and opened.isdisjoint(seen):
+            kept.append(message)
+            seen |= opened
+    return encoded("\n".join(reversed(kept)) if kept else next(reversed(messages), None))
+
+
+def _notices(events: Iterable[_Object]) -> Iterator[str]:
+    """Events that tell of a fault, such as a broken connection; of a success it went on from them."""
+    for event in events:
+        place = next((table(event[key]) for key in ("item", "part") if key in event), event)
+        kind = text(event.get("subtype")) or text(place.get("type")) or ""
+        if _FAULT.search(kind):
+            words = next(filter(None, (text(look(place, path)) for path in _FAULT_WORDS)), "")
+            yield words if " " in words else f"{kind} {words}"
 
 
 def _last(objects: Iterable[_Object], wanted: Callable[[_Object], object]) -> _Object:

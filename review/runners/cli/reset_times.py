@@ -45,10 +45,7 @@ _WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
 
 def read_reset_time(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:
-    """Read from a CLI's message when the account may be used again; None if it names no time.
-
-    :param zone: of times of day that name none; None is this process's own.
-    """
+    """Read when the account may be used again; None if no time is named; `zone` of bare times."""
     try:
         told = _read(words, now, now.astimezone(zone))
     except (ValueError, OverflowError, KeyError):  # no such day, year or zone

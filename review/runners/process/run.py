@@ -35,7 +35,6 @@ class ProcessRequest:
     """One program to run, for at most `timeout` seconds.
 
     :param stdin_path: what it reads; None: nothing, at once at its end.
-    :param stdout_path: written byte for byte by the program itself, after what is there.
     :param max_bytes: what stdout and stderr each keep; more is cut off at the end.
     :param mark: a variable, `NAME=value`, of this run alone: by it all that it starts is found.
     """
@@ -53,10 +52,7 @@ class ProcessRequest:
 
 @dataclass(frozen=True)
 class ProcessResult:
-    """Result of a program that ended after `duration` seconds.
-
-    :param exit_code: negative: the number of the signal that ended it; None: not known.
-    """
+    """Result of a program; `exit_code`: negative for a signal, None if not known."""
 
     exit_code: int | None
     timed_out: bool
@@ -66,11 +62,9 @@ class ProcessResult:
 
 
 def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessResult:
-    """Run a program in a session of its own, at most for its time and two seconds.
+    """Run a program in a session of its own, until its end, its time, or `stop`.
 
-    When it has ended, or `stop` was set, or its time is up, all that it started is ended too.
-
-    :raises ProgramNotStarted: the system does not start it.
+    Then all that it started is ended too, within two seconds.
     """
     begun = time.monotonic()
     # Appending: what is cut off while the program runs goes on at the new end.
@@ -95,10 +89,7 @@ def run_process(request: ProcessRequest, *, stop: threading.Event) -> ProcessRes
 def read_program(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], timeout: float
 ) -> ProgramOutput:
-    """Run a short program of the system to its end and keep its output; it has no input.
-
-    :raises ProgramNotStarted: the system does not start it, or `timeout` seconds are over.
-    """
+    """Run a short program of the system to its end and keep its output; it has no input."""
     try:
         return subprocess.run(
             argv, stdin=subprocess.DEVNULL, capture_output=True, cwd=cwd, env=env, timeout=timeout,

@@ -27,10 +27,7 @@ class Processes:
         return Parent(self.host, os.getpid(), _started_at(psutil.Process()))
 
     def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
-        """Return whether the process is still there; in doubt it is.
-
-        A number that now belongs to a process with another start time was given out again.
-        """
+        """Return False if the process is gone, or has its number from a later start."""
         try:
             process = psutil.Process(pid)
             if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
@@ -47,8 +44,6 @@ def kill_orphans(mark: str, *, session: int | None, until: float) -> bool:
     """Kill all that carries `mark` (`NAME=value`) or is in `session`; whether nothing is left.
 
     A process can leave its group and its session, but it hands its environment on.
-
-    :param until: on the monotonic clock; what cannot be killed by then is left.
     """
     while found := list(_of_run(mark, session)):
         if time.monotonic() >= until:

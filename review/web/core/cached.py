@@ -21,10 +21,9 @@ from review.knowledge_base import Corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends
 from review.recovery.recover import RecoveryListJson, list_recoverable
-from review.reviews.needs_a_look import LookRequest, read_looks
+from review.reviews.needs_a_look import read_looks
 from review.reviews.pair_states import PairStates, read_pair_states
 from review.runners.process.table import Processes
-from review.settings.config import Config
 
 T = TypeVar("T")
 
@@ -49,10 +48,7 @@ def _revision() -> object:
 
 
 def cached(
-    key: str,
-    find: Callable[[Corpus, Config], T],
-    *,
-    revision_of: Callable[[], object] = _revision,
+    key: str, find: Callable[[Corpus], T], *, revision_of: Callable[[], object] = _revision
 ) -> Answer[T]:
     """The kept answer to a question about the configured store and files, or a new one.
 
@@ -67,36 +63,30 @@ def cached(
         return kept[1]
     started = time.monotonic()
     with Corpus(config) as corpus:
-        answer = Answer(find(corpus, config), timezone.now())
+        answer = Answer(find(corpus), timezone.now())
     if time.monotonic() - started > QUICK:
         cache.set(place, (revision, answer), KEPT_SECONDS)
     return answer
 
 
 def pair_states() -> Answer[PairStates]:
-    return cached("pair-states", lambda corpus, config: read_pair_states(corpus, config=config))
+    return cached("pair-states", read_pair_states)
 
 
 def needs_a_look() -> Answer[LooksJson]:
-    return cached(
-        "needs-a-look",
-        lambda corpus, config: read_looks(corpus, LookRequest(), gates_folder=config.gates_folder),
-    )
+    return cached("needs-a-look", read_looks)
 
 
 def calibration() -> CalibrationJson:
     """The track record of every gate, without what needs every review."""
-    return cached(
-        "calibration",
-        lambda corpus, config: read_calibration(corpus, config=config),
-    ).value
+    return cached("calibration", read_calibration).value
 
 
 def trends() -> tuple[Trends, list[GroupRecordJson]]:
     """The last weeks, and the record of each lens; up to a minute old."""
     return cached(
         "trends",
-        lambda _corpus, _config: (read_trends(now=timezone.now()), calibration().lenses),
+        lambda _corpus: (read_trends(now=timezone.now()), calibration().lenses),
         revision_of=bool,
     ).value
 
@@ -104,10 +94,10 @@ def trends() -> tuple[Trends, list[GroupRecordJson]]:
 def recoverable() -> RecoveryListJson:
     return cached(
         "recoverable",
-        lambda _corpus, config: list_recoverable(
-            older_than=config.abandoned_after,
+        lambda corpus: list_recoverable(
+            older_than=corpus.config.abandoned_after,
             processes=Processes(),
-            config=config,
+            config=corpus.config,
             now=timezone.now(),
         ),
     ).value

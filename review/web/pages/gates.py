@@ -15,10 +15,9 @@ from review.knowledge_base import Corpus, Gate
 from review.overview.documents import GatePageJson
 from review.overview.gate_page import change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
-from review.reviews.texts import snapshot_text
+from review.reviews.read import snapshot_text
 from review.selection.documents import GatesJson
-from review.selection.gate_names import list_gates
-from review.selection.path_filters import is_below
+from review.selection.names import is_below, list_gates
 from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters
@@ -33,7 +32,7 @@ def gates(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"lens": None, "judged": ["rule", "model"]})
     config = settings.current()
     with Corpus(config) as corpus:
-        document = list_gates(corpus, (), note="", root=str(config.root))
+        document = list_gates(corpus, (), note="")
     document.gates = [
         gate
         for gate in document.gates
@@ -81,14 +80,10 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     answer = pair_states()
     queue = queue_now(config, QueueFilter(gates=(gate_id,)), now=timezone.now())
     with Corpus(config) as corpus:
-        found, document = read_gate_page(
-            corpus, answer.value, gate_id, open_findings=queue.total, config=config
-        )
+        found, document = read_gate_page(corpus, answer.value, gate_id, open_findings=queue.total)
         if found:
             with_agreement = "agreement" in filters.values
-            track = read_calibration(
-                corpus, gates=[gate_id], with_agreement=with_agreement, config=config
-            )
+            track = read_calibration(corpus, gates=[gate_id], with_agreement=with_agreement)
             document.records, document.agreement = track.gates, track.agreement
     return page(
         request,

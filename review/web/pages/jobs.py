@@ -308,14 +308,12 @@ def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:
 def _recover(
     request: HttpRequest, action: RecoveryAction, ids: Sequence[int], *, dry_run: bool
 ) -> RecoveryJson:
-    config = settings.current()
-    with Corpus(config) as corpus:
+    with Corpus(settings.current()) as corpus:
         answer, _errors = Recovery(
             action=action,
             actor=actor(request),
-            older_than=config.abandoned_after,
+            older_than=corpus.config.abandoned_after,
             corpus=corpus,
-            config=config,
             processes=Processes(),
             now=timezone.now(),
             job_ids=tuple(ids),

@@ -21,7 +21,6 @@ from review.models import FileSnapshot, ModelPartition
 from review.overview.documents import ACT, NOTHING, REVIEW, NotePairJson, NoteRowJson, NotesJson
 from review.overview.note_page import HISTORY, NotePage, read_note_page
 from review.reviews.pair_states import FAIL, FRESH, MISSING, STATES, WARN, PairStates
-from review.settings.config import Config
 from review.vocabulary import Staleness
 from review.web.core.cached import pair_states
 from review.web.core.filters import Facet, Filters, parse_filters
@@ -177,25 +176,23 @@ Row = tuple[NotePairJson, str]
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
     filters = parse_filters(request, {"model": None, "as": ["lines"]})
-    config = settings.current()
     place = filters.place(int)
-    with Corpus(config) as corpus:
+    with Corpus(settings.current()) as corpus:
         shown = read_note_page(
             corpus,
             note_path,
             partitions=filters.all("model"),
             before=int(place[0]) if place else None,
-            config=config,
         )
         return page(
             request,
             "review/note.html",
-            lambda: _context(filters, shown, corpus, config),
+            lambda: _context(filters, shown, corpus),
             document=shown.document,
         )
 
 
-def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> dict[str, Any]:
+def _context(filters: Filters, shown: NotePage, corpus: Corpus) -> dict[str, Any]:
     names = ModelPartition.objects.order_by("name").values_list("name", flat=True)
     rows = [(pair, _pick(shown, pair)) for pair in shown.document.pairs]
     # What wants an act comes first; the first group that has any is open.
@@ -211,9 +208,9 @@ def _context(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) 
         "history": filters.cut(
             shown.document.history, HISTORY, lambda event: (event.acceptance_event_id,)
         ),
-        "html": _html(filters, shown, corpus, config),
+        "html": _html(filters, shown, corpus),
         "models": filters.facet(
-            "model", "Model partition", dict.fromkeys((*names, *config.partitions))
+            "model", "Model partition", dict.fromkeys((*names, *corpus.config.partitions))
         ),
     }
 
@@ -226,7 +223,7 @@ def _pick(shown: NotePage, pair: NotePairJson) -> str:
     return write_pick(pick)
 
 
-def _html(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> SafeString:
+def _html(filters: Filters, shown: NotePage, corpus: Corpus) -> SafeString:
     """The note's text, or the last one that is kept, with its open findings."""
     text = shown.kept.text if shown.kept else shown.text
     if text is None:
@@ -235,7 +232,7 @@ def _html(filters: Filters, shown: NotePage, corpus: Corpus, config: Config) -> 
         (item.finding, item.finding.line_now or item.finding.line)
         for item in shown.document.findings
     )
-    links = note_links(corpus, shown.path, config=config)
+    links = note_links(corpus, shown.path)
     look = Look(link_to=links, headings=(2, 3), flavour=corpus.flavour)
     return render_text(text, by_lines="as" in filters.values, look=look, quotes=marks)
 

@@ -26,7 +26,6 @@ from review.reviews.pair_change import (
     change_document,
     read_pair_change,
 )
-from review.settings.config import Config
 from review.vocabulary import Grouping
 from review.web.core.filters import Filters, parse_filters, read_number
 from review.web.core.responses import (
@@ -79,13 +78,11 @@ def read_picks(request: HttpRequest) -> list[Pick]:
 def ack(request: HttpRequest) -> HttpResponse:
     require_permission(request, "review.change_acceptance")
     picks = read_picks(request)
-    config = settings.current()
     answers = ack_picks(
         picks,
         actor=actor(request),
         reason=field(request, "reason"),
-        corpus=Corpus(config),
-        config=config,
+        corpus=Corpus(settings.current()),
         now=timezone.now(),
     )
     acked = [item.gate_id for answer in answers for item in answer.acked]
@@ -175,10 +172,9 @@ _DIFF_FILTERS = {
 def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
     filters = parse_filters(request, _DIFF_FILTERS)
-    config = settings.current()
-    with Corpus(config) as corpus:
+    with Corpus(settings.current()) as corpus:
         if not filters.one("gate") or not filters.one("model"):
-            return _choose(request, filters, note_path, corpus, config)
+            return _choose(request, filters, note_path, corpus)
         wanted = ChangeRequest(
             note_path=note_path,
             gate_id=filters.one("gate"),
@@ -189,15 +185,13 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
         return page(
             request,
             "review/diff.html",
-            lambda: _context(filters, wanted, corpus, config),
+            lambda: _context(filters, wanted, corpus),
             document=lambda: change_document(corpus, wanted),
         )
 
 
-def _choose(
-    request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus, config: Config
-) -> HttpResponse:
-    document = read_note_page(corpus, note_path, config=config).document
+def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus) -> HttpResponse:
+    document = read_note_page(corpus, note_path).document
     pairs = [
         row
         for row in document.pairs
@@ -207,10 +201,8 @@ def _choose(
     return page(request, "review/diff_choice.html", context, document=document)
 
 
-def _context(
-    filters: Filters, wanted: ChangeRequest, corpus: Corpus, config: Config
-) -> dict[str, Any]:
-    change = read_pair_change(corpus, wanted, config=config)
+def _context(filters: Filters, wanted: ChangeRequest, corpus: Corpus) -> dict[str, Any]:
+    change = read_pair_change(corpus, wanted)
     row = change.accepted
     digests = (change.note.now_sha256, change.gate.now_sha256)
     pick = Pick(

@@ -21,7 +21,7 @@ from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
 from review.queue.queue import AGES, OLDER, Queue, QueueCursor, QueueFilter, queue_now
 from review.queue.sorting import QueueSort
-from review.selection.path_filters import is_below
+from review.selection.names import is_below
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
 from review.web.core.filters import Facet, Filters, parse_filters
 from review.web.core.responses import page

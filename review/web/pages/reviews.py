@@ -22,10 +22,14 @@ from review.findings.documents import LookJson, LooksJson
 from review.knowledge_base import Corpus
 from review.reviews.documents import ReviewJson
 from review.reviews.needs_a_look import LookRequest, read_looks
-from review.reviews.read import HistoryRequest, read_reviews
-from review.reviews.texts import ReviewPart, snapshot_text, text_of_review
+from review.reviews.read import (
+    HistoryRequest,
+    ReviewPart,
+    read_reviews,
+    snapshot_text,
+    text_of_review,
+)
 from review.selection.freshness import in_flight
-from review.settings.config import Config
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
 from review.web.core.cached import needs_a_look
 from review.web.core.filters import Filters, Key, Paged, parse_filters, read_number
@@ -85,7 +89,7 @@ def _looks_document(paged: Paged[LookJson], filters: Filters) -> LooksJson:
         model_partition=partitions[0] if len(partitions) == 1 else None,
     )
     with Corpus(config) as corpus:
-        document = read_looks(corpus, scope, gates_folder=config.gates_folder)
+        document = read_looks(corpus, scope)
     document.needs_a_look = list(paged.items)
     document.next = paged.next_document or UNSET
     return document
@@ -179,23 +183,22 @@ class NoDecision(UsageRefused):
 
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
-    config = settings.current()
-    corpus = Corpus(config)
-    document = read_reviews(corpus, HistoryRequest(pair_id=pair_id), config=config)
+    corpus = Corpus(settings.current())
+    document = read_reviews(corpus, HistoryRequest(pair_id=pair_id))
     return page(
         request,
         "review/review.html",
-        lambda: _context(filters, document.reviews[0], corpus, config),
+        lambda: _context(filters, document.reviews[0], corpus),
         document=document,
     )
 
 
-def _context(filters: Filters, shown: ReviewJson, corpus: Corpus, config: Config) -> dict[str, Any]:
+def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
     part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
     is_review = part is ReviewPart.REVIEW
     text = shown.text if is_review else text_of_review(shown.review_pair_id, part)
     findings = shown.findings if part is ReviewPart.NOTE else []
-    links = note_links(corpus, shown.note_path, config=config)
+    links = note_links(corpus, shown.note_path)
     look = Look(
         link_to=None if part is ReviewPart.GATE else links,
         # A review's own headings begin at the third level (the prompt's template).

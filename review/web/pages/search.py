@@ -39,11 +39,8 @@ def search(request: HttpRequest) -> HttpResponse:
     offset = max(0, int(place[0])) if place else 0
     found = SearchResult()
     if words:
-        config = settings.current()
-        with Corpus(config) as corpus:
-            found = search_texts(
-                corpus, words, kinds=kinds, offset=offset, seconds=_INDEX_SECONDS, config=config
-            )
+        with Corpus(settings.current()) as corpus:
+            found = search_texts(corpus, words, kinds=kinds, offset=offset, seconds=_INDEX_SECONDS)
     after = offset + PER_KIND
     counts = {kind.value: found.counts.get(kind, 0) for kind in SearchKind}
     has_more = any(counts[kind] > after for kind in kinds)

@@ -44,9 +44,8 @@ def start(request: HttpRequest) -> HttpResponse:
 
 def read_whole_status(partition: str | None = None) -> StatusJson:
     """The answer of `review_status`."""
-    config, now = settings.current(), timezone.now()
-    with Corpus(config) as corpus:
-        return read_status(corpus, model_partition=partition, fail_on=(), config=config, now=now)
+    with Corpus(settings.current()) as corpus:
+        return read_status(corpus, model_partition=partition, fail_on=(), now=timezone.now())
 
 
 def _context(filters: Filters) -> dict[str, Any]:
@@ -168,7 +167,7 @@ def _costs_document(partition: str | None) -> StatusJson:
 def _read_costs(partition: str | None) -> CostsJson:
     return cached(
         f"costs {partition}",
-        lambda _corpus, config: read_costs(model_partition=partition, config=config),
+        lambda corpus: read_costs(model_partition=partition, config=corpus.config),
     ).value
 
 
@@ -204,12 +203,7 @@ def make_chart(
     if not top:
         return None
     lines = [
-        {
-            "name": name,
-            "last": values[-1],
-            "points": _points(values, top),
-            "kind": number % _LINES,
-        }
+        {"name": name, "last": values[-1], "points": _points(values, top), "kind": number % _LINES}
         for number, (name, values) in enumerate(series.items())
     ]
     rows = [(end, [values[n] for values in series.values()]) for n, end in enumerate(ends)]

@@ -22,7 +22,7 @@ from review.domain.paths import BadPath, gate_id_of
 from review.domain.printing import count_words
 from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus
-from review.settings.config import Config
+from review.settings import Config
 from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look, parser
 
 # A page stays below 500 kB whatever it shows: what is longer is cut, and the raw text is a link away.
@@ -82,11 +82,7 @@ def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[
 
 
 def render_markdown(
-    text: str,
-    *,
-    line_anchors: bool = False,
-    quotes: Sequence[FindingMark] = (),
-    look: Look = _LOOK,
+    text: str, *, line_anchors: bool = False, quotes: Sequence[FindingMark] = (), look: Look = _LOOK
 ) -> SafeString:
     """Return `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
 
@@ -197,7 +193,7 @@ def _cleaner() -> nh3.Cleaner:
     )
 
 
-def note_links(corpus: Corpus, note_path: str, *, config: Config) -> LinkTo:
+def note_links(corpus: Corpus, note_path: str) -> LinkTo:
     """Return addresses for the links of a note's text; what is neither note nor gate has none."""
 
     def address(target: str, kind: LinkKind) -> str | None:
@@ -205,7 +201,7 @@ def note_links(corpus: Corpus, note_path: str, *, config: Config) -> LinkTo:
         found = corpus.linker.resolve(
             target, note_path=note_path, kind=None if is_reference else kind
         )
-        page = _page_of(found.path, config=config) if found.path else None
+        page = _page_of(found.path, config=corpus.config) if found.path else None
         if page is None or not found.anchor:
             return page
         return f"{page}#{Look.prefix}{found.anchor.lower().replace(' ', '-')}"

@@ -14,7 +14,6 @@ from tests.builders import (
     NOW,
     PARTITION,
     gate_path,
-    make_config,
     make_gate,
     note_path,
     write_gate,
@@ -51,7 +50,6 @@ def dispose(root, mark: str, state: DispositionState) -> None:
         [FixAnswer(mark, state, "because")],
         actor="human:ana",
         corpus=open_corpus(root),
-        config=make_config(root),
         now=NOW + timedelta(hours=2),
     )
 

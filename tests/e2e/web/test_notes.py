@@ -15,7 +15,6 @@ from tests.builders import (
     PARTITION,
     TYPED_NOTE,
     gate_path,
-    make_config,
     make_gate,
     make_jobs,
     note_path,
@@ -171,8 +170,8 @@ class TestFindings:
     def test_disposed_ones_are_not(self, web, reviewed):
         mark = twin(web, A)["findings"][0]["finding"]["fingerprint"]
         answer = FixAnswer(mark, DispositionState.REJECTED, "no")
-        corpus, config = open_corpus(reviewed), make_config(reviewed)
-        dispose_each([answer], actor="human:ana", corpus=corpus, config=config, now=LATER)
+        corpus = open_corpus(reviewed)
+        dispose_each([answer], actor="human:ana", corpus=corpus, now=LATER)
 
         assert twin(web, A)["findings"] == []
 

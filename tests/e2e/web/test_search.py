@@ -134,7 +134,7 @@ class TestSearch:
         assert web.get("/search", {"q": query}).status_code in (200, 400)
 
     def test_says_when_not_all_is_read(self, base):
-        found = search(open_corpus(base), ["shelf"], seconds=-1, config=make_config(base))
+        found = search(open_corpus(base), ["shelf"], seconds=-1)
 
         assert not found.complete
 

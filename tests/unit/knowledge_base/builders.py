@@ -8,7 +8,7 @@ from typing import Any
 
 from review.knowledge_base import Corpus
 from review.knowledge_base.walker import ScanRules
-from review.settings.config import Config
+from review.settings import Config
 
 LIMIT = 100_000
 RULES = ScanRules(roots=("kb/notes",), pruned=frozenset({"kb/reports"}))

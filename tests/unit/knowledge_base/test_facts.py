@@ -131,7 +131,30 @@ class TestFacts:
         [
             pytest.param(LFS_POINTER, "git-lfs-pointer", None, id="lfs"),
             pytest.param("/annex/objects/SHA256E-s9--4d.md\n", "git-lfs-pointer", None, id="annex"),
+            pytest.param(f"\ufeff{LFS_POINTER}", "git-lfs-pointer", None, id="lfs-behind-a-bom"),
+            pytest.param(
+                "../.git/annex/objects/X/9/SHA256E-s9--4d.md\n",
+                "git-lfs-pointer",
+                None,
+                id="unlocked",
+            ),
             pytest.param(f"# T\n\n{CONFLICT}", "merge-conflict", 3, id="conflict"),
+            pytest.param(f"\ufeff{CONFLICT}", "merge-conflict", 1, id="behind-a-bom"),
+            pytest.param(
+                "# T\n\n<<<<<<< HEAD\n```sh\nls\n=======\n```sh\nls -l\n>>>>>>> b\n```\n",
+                "merge-conflict",
+                3,
+                id="around-a-fence",
+            ),
+            pytest.param(
+                "<<<<<<<<< \na\n=========\nb\n>>>>>>>>>\n", "merge-conflict", 1, id="longer"
+            ),
+            pytest.param(
+                "<<<<<<< conflict 1\n%%%%%%% diff\n-a\n+b\n+++++++ side\nc\n>>>>>>> conflict 1\n",
+                "merge-conflict",
+                1,
+                id="of-jujutsu",
+            ),
             pytest.param(f"---\n{CONFLICT}---\n", "merge-conflict", 2, id="in-frontmatter"),
         ],
     )
@@ -145,6 +168,10 @@ class TestFacts:
         "text",
         [
             pytest.param(f"# T\n\n```\n{CONFLICT}```\n", id="in-a-fence"),
+            pytest.param(f"# T\n\n<pre>\n{CONFLICT}</pre>\n", id="in-pre"),
+            pytest.param(
+                f"{{% highlight text %}}\n{CONFLICT}{{% endhighlight %}}\n", id="in-a-shortcode"
+            ),
             pytest.param(">>>>>>> b\n\nT\n=======\n\n<<<<<<< a\n", id="in-another-order"),
             pytest.param("T\n=======\n", id="an-underlined-heading"),
             pytest.param(f"About {LFS_POINTER}", id="a-pointer-in-a-sentence"),

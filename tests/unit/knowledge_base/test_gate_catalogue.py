@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import Partition, read_settings
 from review.vocabulary import Region
 

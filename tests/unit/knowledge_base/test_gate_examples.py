@@ -10,11 +10,11 @@ import pytest
 
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import extract_links
-from review.domain.rule_names import RULE_NAMES
+from review.knowledge_base.gate_definition import RULE_NAMES
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.page import RuleInput, RuleLink
-from review.settings.config import Config
+from review.settings import Config
 from review.vocabulary import Decision, Severity
 
 GATES_FOLDER = Path(__file__).resolve().parents[3] / Config.gates_folder

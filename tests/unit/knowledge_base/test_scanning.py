@@ -23,8 +23,7 @@ NFD = unicodedata.normalize("NFD", NFC)
 
 def scan(root: Path, folder: str = "kb/notes", **rules: Any) -> ScanResult:
     scanner = Scanner(str(root), replace(RULES, roots=(folder,), **rules), DiskPaths(str(root)))
-    scanner.add_roots()
-    return scanner.result()
+    return scanner.walk_roots()
 
 
 def make_nested(root: Path, folder: str) -> None:
@@ -153,15 +152,23 @@ class TestWalk:
             "a (Case Conflict).md",
             "a (Kopie mit Konflikt von Ann 2024-01-31).md",
             "a (copie en conflit de Ann 2024-01-31).md",
+            "a (kopia w konflikcie użytkownika Ann 2024-01-31).md",
+            "a (Конфликтующая копия Ann 2024-01-31).md",
+            "a (Ann 的冲突副本 2024-01-31).md",
+            "a [conflicted].md",
+            "a_NAS_Jan-31-120000-2024_UserConflict.md",
+            "a-DESKTOP-4J2K1AB.md",
         ],
     )
     def test_reports_copies_that_file_synchronisers_make_of_conflicts(self, tmp_path, name):
         write(tmp_path, f"kb/notes/{name}")
-        write(tmp_path, "kb/notes/on conflicted copy (and more).md")
+        fine = ["a-desktop-install.md", "b (conflict).md", "on conflicted copy (and more).md"]
+        for other in fine:
+            write(tmp_path, f"kb/notes/{other}")
 
         found = scan(tmp_path)
 
-        assert paths(found) == ["kb/notes/on conflicted copy (and more).md"]
+        assert paths(found) == [f"kb/notes/{other}" for other in fine]
         assert problem_codes(found.problems) == {f"kb/notes/{name}": "conflicted-copy"}
 
     def test_reports_a_folder_with_a_bad_name_once(self, tmp_path):

@@ -286,9 +286,76 @@ class TestNotices:
 
         assert telemetry["notices"] == ["Reconnecting... 1/5 (stream disconnected)"]
 
-    def test_stand_on_stderr_too(self):
-        stderr = "Loaded credentials.\nevent stream lagged; dropped 12 events\n"
+    @pytest.mark.parametrize(
+        ("line", "is_one"),
+        [
+            ("event stream lagged; dropped 12 events", True),
+            ("Rate limited; waiting 12 s", True),
+            ("Model overloaded, switched to flash", True),
+            ("Server busy. Trying again in 3 seconds", True),
+            ("To resume this session: odd resume 12", False),
+            ("Loaded 3 flags.", False),
+        ],
+    )
+    def test_stand_on_stderr_too(self, line, is_one):
+        outcome = prove(Dialect.TEXT, BLOCK.encode(), stderr=f"Loaded.\n{line}\n".encode())
 
-        outcome = prove(Dialect.TEXT, BLOCK.encode(), stderr=stderr.encode())
+        assert outcome.telemetry.get("notices") == ([line] if is_one else None)
 
-        assert outcome.telemetry["notices"] == ["event stream lagged; dropped 12 events"]
+    @pytest.mark.parametrize(
+        ("event", "words"),
+        [
+            ({"type": "system", "subtype": "api_retry", "error": "overloaded"}, "api_retry overloaded"),
+            ({"type": "system", "subtype": "compact_boundary"}, "compact_boundary"),
+            ({"type": "item.completed", "item": {"type": "error", "message": "It lags."}}, "It lags."),
+            ({"type": "retry", "part": {"type": "retry", "error": {"message": "It is busy."}}}, "It is busy."),
+            ({"type": "system", "subtype": "init", "error": "none"}, None),
+        ],
+    )  # fmt: skip
+    def test_are_events_of_a_stream(self, event, words):
+        result = {"type": "result", "subtype": "success", "result": BLOCK}
+        stdout = f"{json.dumps(event)}\n{json.dumps(result)}\n"
+
+        outcome = prove(Dialect.CLAUDE_CODE, stdout.encode())
+
+        assert outcome.telemetry.get("notices") == (words and [words])
+
+
+OTHER = BLOCK.replace("0a1b2c3d/1: a", "0a1b2c3d/2: c")
+DRAFT = BLOCK.replace("PASS", "FAIL")
+LAST = {"type": "turn.completed"}
+
+
+def _message(words):
+    return {"type": "item.completed", "item": {"type": "agent_message", "text": words}}
+
+
+def _assistant(words):
+    content = [{"type": "thinking", "thinking": DRAFT}, {"type": "text", "text": words}]
+    return {"type": "assistant", "message": {"content": content}}
+
+
+class TestMessages:
+    @pytest.mark.parametrize(
+        ("messages", "text"),
+        [
+            (["Let me look.", BLOCK, "Both pass."], BLOCK),
+            ([BLOCK, "Now the second.", OTHER], f"{BLOCK}\n{OTHER}"),
+            ([DRAFT, BLOCK], BLOCK),
+            ([DRAFT, f"{BLOCK}\n{OTHER}"], f"{BLOCK}\n{OTHER}"),
+        ],
+        ids=["closing-words", "one-each", "a-draft", "a-draft-of-one"],
+    )
+    @pytest.mark.parametrize("is_whole", [True, False])
+    @pytest.mark.parametrize("dialect", [Dialect.CODEX, Dialect.CLAUDE_CODE])
+    def test_with_reviews_are_the_answer(self, dialect, messages, text, is_whole):
+        event = _message if dialect is Dialect.CODEX else _assistant
+        result = {"type": "result", "subtype": "success", "result": messages[-1]}
+        end = LAST if dialect is Dialect.CODEX else result
+        events = [*map(event, messages), *([end] if is_whole else [])]
+
+        outcome = prove(dialect, "\n".join(map(json.dumps, events)).encode())
+
+        assert outcome.text.decode() == text
+        assert (outcome.failure is None) == is_whole
+        assert is_whole or outcome.failure.retryable

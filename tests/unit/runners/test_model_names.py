@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from review.errors import UsageRefused
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import Partition, RunnerSettings
 from review.sweeps.workers import WorkerRequest, resolve_runner
 

@@ -18,7 +18,7 @@ from review.runners.registry import (
     installed_runner,
 )
 from review.runners.run import RunRequest, run_cli
-from review.settings.config import Config
+from review.settings import Config
 from review.settings.file import ConfigRefused, read_settings
 from tests.helpers.fake_runners import Fake, fake_config, fake_path
 

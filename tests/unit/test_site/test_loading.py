@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from commonplace_site.loading import TEAM_SETTINGS, WEB_SETTINGS, WebPartMissing, load_apps
-from review.settings.config import RootNotFound, find_root, root_to_start
+from review.settings import RootNotFound, find_root, root_to_start
 
 
 def missing(name):

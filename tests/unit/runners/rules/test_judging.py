@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.domain.rule_names import RULE_NAMES
+from review.knowledge_base.gate_definition import RULE_NAMES
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.page import RuleInput, RuleLink
 from review.runners.rules.rule import MOST_FINDINGS

@@ -1,35 +1,32 @@
-"""Resolves gate names, and selects the gates that apply to a note."""
+"""Names that a person gives: gates, and notes and folders, which may be gone from disk."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from os.path import commonpath
+
+from django.db.models import Q
 
 from review.documents.base import from_row, problem_json
 from review.domain.applicability import applies
 from review.domain.paths import gate_path_of, normalise_path, path_below
-from review.domain.rule_names import RULE_NAMES
 from review.errors import InputRejected
-from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteText
-from review.knowledge_base.reader import UnreadableFile
+from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteList, NoteText, UnreadableFile
+from review.knowledge_base.gate_definition import RULE_NAMES
+from review.models import KbPath
 from review.selection.documents import GateJson, GatesJson
 from review.vocabulary import ProblemCode, Region
 
 
-def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) -> GatesJson:
-    """List the gates that the names stand for, sorted by path; all gates when none is named.
-
-    :param note: keep the gates that apply to this note; "" keeps all.
-    :raises UnknownGate, AmbiguousGate: a name does not resolve.
-    :raises NoSuchNote: there is no such note.
-    :raises UnreadableFile: the file cannot be taken as a note.
-    """
+def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
+    """List the gates that the names, or none for all, stand for, and that apply to `note`."""
     catalog = corpus.gates
     gates = kept = catalog.resolve(names) if names else catalog.gates
     problems = catalog.problems_of(names) if names else catalog.problems
     found = None
     if note:
-        found = corpus.facts_of(read_named_note(corpus, path_below(root, note)))
+        found = corpus.facts_of(read_named_note(corpus, path_below(str(corpus.config.root), note)))
         problems += found.problems
         kind = found.kind
         kept = tuple(gate for gate in gates if applies(gate.requirement, kind))
@@ -42,11 +39,7 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str, root: str) ->
 
 
 def read_named_note(corpus: Corpus, path: str) -> NoteText:
-    """Read one note that is there.
-
-    :raises NoSuchNote: there is no such note, or it is a folder; near matches are named.
-    :raises UnreadableFile: the file cannot be taken as a note.
-    """
+    """Read one note that is there, or raise NoSuchNote with near matches."""
     try:
         return corpus.read_note(path)
     except UnreadableFile as refused:
@@ -80,12 +73,7 @@ class NotOneGate(InputRejected):
 
 
 def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:
-    """Return the gates of these ids or paths, sorted by path, each once.
-
-    :raises UnknownGate, AmbiguousGate: a name stands for nothing, or for a gate and a bundle.
-    :raises NotOneGate: a name is a bundle.
-    :raises UnreadableFile: the gate exists and cannot be used.
-    """
+    """Return the gates of these ids or paths, sorted by path, each once; a bundle is none."""
     found = {gate.path: gate for gate in (_named_gate(corpus, name) for name in names)}
     return tuple(found[path] for path in sorted(found))
 
@@ -99,7 +87,7 @@ def _named_gate(corpus: Corpus, name: str) -> Gate:
             f"{name!r} is a bundle; name its gates one by one",
             hint=f"they are {', '.join(gate.gate_id for gate in gates)}",
         )
-    return corpus.gate(gate_path_of(gate_id, gates_folder=folder))
+    return corpus.gate(gate_path_of(gate_id, folder))
 
 
 def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> str:
@@ -107,3 +95,60 @@ def command_to_review(note_path: str, gate_id: str, *, model_partition: str) -> 
     select = ["review_target_selector", gate_id, "--note", note_path]
     select += ["--mode", "requested", "--model", model_partition, "--json"]
     return f"commonplace {shlex.join(select)} | commonplace create_review_jobs --input - --grouping note"
+
+
+_ASKED_AT_MOST = 100
+
+
+def named_places(corpus: Corpus, names: Iterable[str]) -> tuple[str, ...]:
+    """The identities of files and folders that are on disk or that the store has notes of."""
+    places = tuple(path_below(str(corpus.config.root), name) for name in names)
+    for place in places:
+        known = KbPath.objects.filter(below((place,), field="path")).values_list("path", flat=True)
+        if not any(map(within((place,)), known.iterator())):
+            corpus.notes([place])
+    return places
+
+
+def below(places: Sequence[str], *, field: str) -> Q:
+    """Preselect paths at or below the places; `is_below` must filter the rows.
+
+    SQLite ignores case, and of many places, which databases refuse, it is their common folder.
+    """
+    if len(places) > _ASKED_AT_MOST:
+        return Q(**{f"{field}__startswith": commonpath(places)})
+    condition = Q()
+    for place in places:
+        condition |= Q(**{field: place}) | Q(**{f"{field}__startswith": f"{place}/"})
+    return condition
+
+
+def is_below(path: str, places: Iterable[str]) -> bool:
+    """True if the path is one of the places or below one, or there are no places."""
+    return within(places)(path)
+
+
+def within(places: Iterable[str]) -> Callable[[str], bool]:
+    """`is_below` of these places, for many paths; there may be thousands of both."""
+    known = frozenset(places)
+
+    def holds(path: str) -> bool:
+        while path and path not in known:
+            path = path.rpartition("/")[0]
+        return bool(path) or not known
+
+    return holds
+
+
+def digests_of(corpus: Corpus, listed: NoteList, paths: Iterable[str]) -> dict[str, str]:
+    """Digests of the notes listed and at `paths`; "" if unreadable, none if gone."""
+    digests = {note.path: note.sha256 for note in listed.notes}
+    for path in paths:
+        if path in digests:
+            continue
+        try:
+            digests[path] = corpus.read_note(path).sha256
+        except UnreadableFile as refused:
+            if refused.problem.code is not ProblemCode.VANISHED:
+                digests[path] = ""
+    return digests
