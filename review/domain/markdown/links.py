@@ -170,6 +170,7 @@ def resolve_link(
             path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
             if base.flavour.name == "logseq":  # which writes `a/b` as `a___b.md`
                 path = path or _by_stem(name.replace("/", "___"), note_path, base.stems)
+                path = path or _by_path(f"../assets/{name}", note_path, base)
             if path:
                 return ResolvedLink(path, anchor)
     if _EXTERNAL.match(target) or _is_of_a_site(target, base):
@@ -212,7 +213,12 @@ def _readings(target: str) -> Iterator[tuple[str, str]]:
 
 
 def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
-    roots = _roots(note_path, base.flavour)
+    site_root = base.flavour.site_root
+    roots: list[list[str]] = [[]]
+    if site_root is not None:
+        parts = site_root.split("/") if site_root else []
+        # Beside the folder of one language are those of the others.
+        roots = [parts, parts[:-1], [], *_ASSETS]
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     if base.flavour.makes_pages and not is_of_root:  # from the address of the page
@@ -229,16 +235,6 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
             if found := base.pages.get(page_of(path, base.flavour)):
                 return found
     return _by_site(name, note_path, base, is_of_root=is_of_root)
-
-
-def _roots(note_path: str, flavour: Flavour) -> list[list[str]]:
-    if flavour.name == "logseq":  # which keeps files beside the folder of the pages
-        return [[], [*note_path.split("/")[:-2], "assets"]]
-    if flavour.site_root is None:
-        return [[]]
-    parts = flavour.site_root.split("/") if flavour.site_root else []
-    # Beside the folder of one language are those of the others.
-    return [parts, parts[:-1], [], *_ASSETS]
 
 
 def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> str | None:

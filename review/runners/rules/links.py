@@ -35,7 +35,6 @@ _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
     r"(?:\b(?:url|uri|address|endpoint|indirizzo|adresse|direcci[oó]n|endereço|адрес)(?: is)?:?|地址"
-    r"|\b(?:e\.g\.|for example|for instance|par exemple|por ejemplo|zum beispiel|например)[,:]?|例如[:\uff1a]?"
     r"|\b(?:go|browse|points?|listens?|running|redirects?"
     r"|nav[ie]g\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
     r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
@@ -51,7 +50,6 @@ _METADATA = re.compile(
 )
 # What stands between words and the address that closes them; "[x] (address)" is a slip.
 _CLOSED = re.compile(r"\w.*(?:[;,.!?\uff0c\u3002]|\s[-\u2013\u2014]|[-=]>|[^\s\])]\s?\()$")
-_FEWEST_REASONS = 2  # words
 _INDEX = re.compile(
     r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
     re.IGNORECASE,
@@ -86,9 +84,9 @@ def unresolved_links(page: Page) -> Iterator[TypedFinding]:
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
     """True if it may be no link, because no wikilink of the note resolves, or a page of the site."""
     flavour = page.given.flavour
-    if flavour.name == "logseq" and link.target.startswith(("[[", "(")):
-        return True  # `[words]([[page]])`, `[words](((block)))`
-    if flavour.name in ("commonmark", "github", "logseq") and link.kind is LinkKind.WIKILINK:
+    # Logseq writes `[words]([[page]])` and `[words](((block)))` too.
+    is_wikilink = link.kind is LinkKind.WIKILINK or link.target.startswith(("[[", "("))
+    if flavour.name in ("commonmark", "github", "logseq") and is_wikilink:
         return flavour.name == "logseq" or not any(
             other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
         )
@@ -162,8 +160,7 @@ def _is_explained(block: Block, url: InlineLink) -> bool:
     before, after = block.text[: url.start].strip(" <*_`"), block.prose[url.end :].strip(" .)>*_|")
     if before:
         return before.endswith((":", "\uff1a")) or (not after and bool(_CLOSED.search(before)))
-    is_described = word_count(after) >= _FEWEST_REASONS or (not after and len(block.inside) > 1)
-    return block.kind is BlockKind.ITEM and is_described
+    return block.kind is BlockKind.ITEM and (word_count(after) > 1 or len(block.inside) > 1)
 
 
 @rule(

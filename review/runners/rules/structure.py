@@ -209,18 +209,16 @@ _WITHOUT = "an image without alternative text"
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
     r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
-    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode|не|это|имеет|будет|нужно|может)\b"
-    r"|n['\u2019]t\b|[你您]|注意|不[要能]",
+    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您]|注意|不[要能]",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
     r"(?:how|what|when|where|which|who|why|whether|was|wer|wie|wann|warum|wo|comment|pourquoi|quand|où"
-    r"|qu|cómo|qué|cuándo|dónde|come|perché|como|por|что|как|где|когда|почему|зачем)\b",
+    r"|qu|cómo|qué|cuándo|dónde|come|perché|como|por)\b",
     re.IGNORECASE,
 )
 _LONGEST_HEADING = 80
 _MOST_WORDS = 8
-_CAPTION = re.compile(r"(?:fig|tab|abb|рис|[图圖表図]|그림)\w*\.?\s*\d", re.IGNORECASE)
 _STOPS = (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f", "\uff1a", "\u0964")
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
@@ -273,30 +271,23 @@ def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
         words = (found[1] or found[2]).strip()
         is_sentence = _CLAUSE.search(words) and not _QUESTION.match(words)
         if words and words[-1].isalnum() and not is_sentence:
-            # Repeated text there is a label.
-            is_doubtful = counts[text] > 1 or block.line in subtitles or _is_no_title(words)
+            # Repeated text there is a label, and a long one or "or" may be of a sentence.
+            is_part = word_count(words) > _MOST_WORDS or words[0].islower()
+            severity = info_if(is_part or counts[text] > 1 or block.line in subtitles)
             said = f"the bold line {shown(words)} stands where a heading would"
-            yield block.finding(said, severity=info_if(is_doubtful))
-
-
-def _is_no_title(words: str) -> bool:
-    """True for what may be a sentence said with force, a part of one such as "or", or a caption."""
-    is_long = word_count(words) > _MOST_WORDS
-    return is_long or words[0].islower() or bool(_CAPTION.match(words))
+            yield block.finding(said, severity=severity)
 
 
 def _subtitles(page: Page) -> Iterator[int]:
-    """Yield the lines between title and text, and those of bold text alone right below a heading."""
-    yield from (block.line for block in takewhile(_may_be_above_text, page.blocks) if page.title)
+    """Yield the lines between a heading and its text, if no bold line follows: names, notices."""
     starts = [at for at, block in enumerate(page.blocks) if block.kind is BlockKind.HEADING]
     for start, end in pairwise([-1, *starts, len(page.blocks)]):
         section = page.blocks[start + 1 : end]
-        bold = [block for block in section if _BOLD_LINE.fullmatch(block.text.strip())]
-        if len(bold) == 1 and bold[0] is section[0]:
-            yield bold[0].line
+        above = list(takewhile(_ends_no_sentence, section))
+        if not any(_BOLD_LINE.fullmatch(block.text.strip()) for block in section[len(above) :]):
+            yield from (block.line for block in above)
 
 
-def _may_be_above_text(block: Block) -> bool:
-    """True for a title, a byline, a notice: what is no section and ends no sentence."""
-    is_prose = block.kind in _HEADS and block.prose.rstrip(" *_").endswith(_STOPS)
-    return block.level <= _TOP and not is_prose
+def _ends_no_sentence(block: Block) -> bool:
+    is_text = block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.HTML)
+    return is_text and not block.text.rstrip(" *_)").endswith(_STOPS)
