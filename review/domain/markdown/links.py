@@ -170,7 +170,7 @@ def resolve_link(
             path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
             if base.flavour.name == "logseq":  # which writes `a/b` as `a___b.md`
                 path = path or _by_stem(name.replace("/", "___"), note_path, base.stems)
-                path = path or _by_path(f"../assets/{name}", note_path, base)
+                path = path or _in_assets(name.rpartition("assets/")[2], note_path, base.known)
             if path:
                 return ResolvedLink(path, anchor)
     if _EXTERNAL.match(target) or _is_of_a_site(target, base):
@@ -223,7 +223,9 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     if base.flavour.makes_pages and not is_of_root:  # from the address of the page
         page = note_path.rpartition(".")[0].split("/")
-        is_first = name.endswith("/") and not _IS_FOLDER.match(page[-1])
+        is_folder = _IS_FOLDER.match(page[-1])
+        page = page[:-2] if is_folder else page
+        is_first = name.endswith("/") and not is_folder
         folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))
@@ -235,6 +237,13 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
             if found := base.pages.get(page_of(path, base.flavour)):
                 return found
     return _by_site(name, note_path, base, is_of_root=is_of_root)
+
+
+def _in_assets(name: str, note_path: str, known: Collection[str]) -> str | None:
+    """Find a file in the folder that Logseq keeps beside those of pages and journals."""
+    parts = note_path.split("/")[:-2]
+    paths = ("/".join([*parts[:end], "assets", name]) for end in range(len(parts), -1, -1))
+    return next((path for path in paths if path in known), None)
 
 
 def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> str | None:

@@ -46,7 +46,7 @@ _LONGEST_NAME = 5  # words
 _LONGEST_LABEL = 3  # words
 _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
-    r"[\w-]+:: .*|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
+    r"(?:[\w-]+::|#[\w/-]+) .*|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
 # What stands between words and the address that closes them; "[x] (address)" is a slip.
 _CLOSED = re.compile(r"\w.*(?:[;,.!?\uff0c\u3002]|\s[-\u2013\u2014]|[-=]>|[^\s\])]\s?\()$")
@@ -96,9 +96,10 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
     # A page of a folder that is not here may be brought in by the build of the site.
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
     folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
-    if not flavour.makes_pages or _TOP_PAGE.fullmatch(link.target):
-        return flavour.makes_pages
-    return bool(folder) and known is not None and folder not in known
+    if flavour.makes_pages and _TOP_PAGE.fullmatch(link.target):
+        return True
+    is_page = flavour.makes_pages or path.endswith(".html")
+    return is_page and bool(folder) and known is not None and folder not in known
 
 
 def _is_address(link: RuleLink) -> bool:

@@ -45,7 +45,10 @@ _WHOLE_PLACEHOLDER = re.compile(
 )
 _FEWEST_FILLERS = 3
 _MARKED = "a mark of work to be done"
-_TEMPLATE = re.compile(r"(?:^|[/_. -])templates?(?:[/_. -]|$)", re.IGNORECASE)
+# Templates, and what tells of a day, as it was then.
+_PASSING = re.compile(
+    r"(?:^|[/_. -])(?:templates?|posts?|blogs?|news|journals?|daily)(?:[/_. -]|$)", re.IGNORECASE
+)
 _LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
 _UNITS = (
     r"(?:week|weekend|month|quarter|year|semester|spring|summer|autumn|fall|winter|monday|"
@@ -168,7 +171,7 @@ def _is_no_prose(block: Block) -> bool:
     "Write what is missing, or take the place out and keep the task where tasks are kept.",
 )
 def placeholder_text(page: Page) -> Iterator[TypedFinding]:
-    severity = info_if(bool(_TEMPLATE.search(page.given.note_path)))
+    severity = info_if(bool(_PASSING.search(page.given.note_path)))
     gravity = (
         Severity.FAIL if severity is Severity.WARN and not _shows_filler(page) else Severity.INFO
     )
