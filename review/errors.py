@@ -26,6 +26,7 @@ class ReviewError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.FAILED
     code: ClassVar[str] = "review-error"
+    label = "error"  # before the message, for people
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

@@ -24,7 +24,7 @@ from review.jobs.provenance import canonical_partition
 from review.jobs.selection_input import BadTargets, read_selection, read_targets
 from review.knowledge_base import Corpus, DraftPair
 from review.models import ReviewPair, batched
-from review.protocol.quote_location import quote_lines
+from review.protocol.quote_location import lines_after, quote_lines
 from review.selection.documents import SELECTION_SCHEMA, TargetInput, TargetJson
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings import Config
@@ -211,10 +211,8 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[R
             ]
             now = corpus.read_note(target.note_path).text if suspects else ""
             for finding in suspects:
-                places = [
-                    quote_lines(text, finding.quote) for text in (now, pair.note_snapshot.text)
-                ]
-                if len(places[0]) < len(places[1]):
+                before, quote = pair.note_snapshot.text, finding.quote
+                if len(lines_after(before, now, quote)) < len(quote_lines(before, quote)):
                     yield refused_json(target, _quote_gone(target, finding))
                     break
 

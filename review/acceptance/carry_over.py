@@ -38,7 +38,7 @@ from review.models import (
     batched,
 )
 from review.selection.names import below, is_below
-from review.selection.orphans import EMPTY_SHA256, is_there
+from review.selection.orphans import EMPTY_SHA256, carried_away, is_there
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200
@@ -125,7 +125,8 @@ def carry_over_acceptances(
         CarryPlan(row, _moved(row.note.path, old, new), _moved(row.gate.path, old, new))
         for row in _acceptances_at(old, request.model_partition)
     ]
-    wanted = [plan for plan in wanted if new is None or plan.is_move]
+    if new is not None:
+        wanted = list(_living([plan for plan in wanted if plan.is_move], corpus))
     if not wanted:
         raise _nothing(request, old)
     answer = CarryOverJson(
@@ -157,6 +158,16 @@ def _moved(path: str, old: str, new: str | None) -> str:
     if is_below(new, (old,)) and is_below(path, (new,)):
         return path
     return f"{new}{path[len(old) :]}"
+
+
+def _living(wanted: Sequence[CarryPlan], corpus: Corpus) -> Iterator[CarryPlan]:
+    """Yield those but for reviews of a note or gate that has another path now, which have them too."""
+    away = carried_away((plan.row.event_id, plan.row.event.review_pair_id) for plan in wanted)
+    for plan in wanted:
+        is_note = plan.note_path == plan.row.note.path
+        kind, path = ("note", plan.note_path) if is_note else ("gate", plan.gate_path)
+        if plan.row.event_id not in away or is_there(corpus, path, kind=kind):
+            yield plan
 
 
 def _acceptances_at(path: str, model_partition: str | None) -> list[CurrentAcceptance]:

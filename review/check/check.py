@@ -27,7 +27,7 @@ from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableF
 from review.knowledge_base.walker import MARKDOWN
 from review.models import Finding
 from review.protocol.findings import ParsedFinding
-from review.protocol.quote_location import quote_lines
+from review.protocol.quote_location import passage_lines
 from review.runners.rules.judge import RULES, judge
 from review.selection.names import is_below
 from review.selection.select import named_notes
@@ -231,7 +231,7 @@ class _Check:
                 continue
             line, near = found.line, found.line or 1
             if note.sha256 not in locked.texts_of(gate.gate_id, found.model):
-                places = quote_lines(note.text, found.quote) if found.quote else ()
+                places = passage_lines(note.text, found.quote) if found.quote else ()
                 line = min(places, key=lambda place: abs(place - near), default=None)
                 if found.quote and line is None:
                     continue

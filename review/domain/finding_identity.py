@@ -179,8 +179,12 @@ class _Comparison:
             score = 1 + (share + alike) / 2 if _related(ours, theirs) else 0.0
         elif ours.quote and theirs.quote and not _may_be_edited(ours, theirs):
             score = 0.0
-        elif ours.quote and new.line in self._places(old) and _related(ours, theirs):
+        elif new.line in self._places(old) and _related(ours, theirs):
             score = 1 + alike / 2
+        elif not ours.quote and not theirs.quote and ours.named == theirs.named:
+            # Without a quote, what both name stands for the place.
+            is_same = ours.named or (alike >= _SAME_TEXT and not _differ(ours, theirs))
+            score = (1 + alike) / 2 if is_same else 0.0
         else:
             score = alike if alike >= _SAME_TEXT else 0.0
         return score / (1 + step)
@@ -248,6 +252,11 @@ def _related(ours: _Words, theirs: _Words) -> bool:
     mine, others = (frozenset(word[:6] for word in words.telling) for words in (ours, theirs))
     fewer = min(len(mine), len(others))
     return not fewer or len(mine & others) / fewer >= _RELATED
+
+
+def _differ(ours: _Words, theirs: _Words) -> bool:
+    """True if each text has a specific word that the other lacks."""
+    return not (ours.telling <= theirs.telling or theirs.telling <= ours.telling)
 
 
 def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass
-from math import comb, sqrt
+from math import exp, fsum, lgamma, log, sqrt
 
 _Z = 1.96  # of a 95 % interval
 _UNLIKELY = 0.05  # of a one-sided bound
@@ -138,9 +138,10 @@ class Agreement:
     def mcnemar(self) -> float:
         """The exact two-sided p that one judge is no stricter than the other (McNemar 1947)."""
         n, least = self.first + self.second, min(self.first, self.second)
-        # Integers up to the end: powers of two beyond a float's range are reached by n above 1,000.
-        tail = sum(comb(n, i) for i in range(least + 1))
-        return min(1.0, float(2 * tail / 2**n))
+        # By logarithms: powers of two beyond a float's range are reached by n above 1,000.
+        whole = lgamma(n + 1) - n * log(2)
+        tail = fsum(exp(whole - lgamma(i + 1) - lgamma(n - i + 1)) for i in range(least + 1))
+        return min(1.0, 2 * tail)
 
     def __add__(self, other: Agreement) -> Agreement:
         return Agreement(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))

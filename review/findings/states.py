@@ -23,7 +23,7 @@ from review.models import (
     ReviewPair,
     latest_decided,
 )
-from review.protocol.quote_location import follow_quote, quote_lines
+from review.protocol.quote_location import follow_quote, lines_after, quote_lines
 from review.vocabulary import AcceptanceKind, DispositionState
 
 _NEAR_AMONG = 200_000
@@ -72,7 +72,7 @@ class QuoteFinder:
         is_gone = (
             bool(now and quote_lines(before, quote))
             and line_now is None
-            and not quote_lines(now, quote)
+            and not lines_after(before, now, quote)
         )
         return QuoteNow(line_now, is_gone=is_gone)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
@@ -33,7 +33,7 @@ from review.models import (
 )
 from review.protocol.decision import ParsedDecision
 from review.protocol.output import strip_escapes
-from review.protocol.quote_location import quote_lines
+from review.protocol.quote_location import passage_lines
 from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
 from review.settings import Config
 from review.store import refusal_of
@@ -72,50 +72,56 @@ def ingest_job(
     :raises NoOutput, NoBlocks: the output is absent, blank, or not this job's.
     :raises PartitionMismatch, ProvenanceDisagrees: the flags contradict the job or its claim.
     """
-    (read,) = read_jobs([job_id], request=request, config=config)
+    (read,) = read_jobs({job_id: request}, config=config)
     if isinstance(read, RefusedJob):
         raise read.error
-    return _ingest_chunk([read], request=request, config=config, now=now)[0]
+    return _ingest_chunk([read], config=config, now=now)[0]
 
 
 def ingest_jobs(
     job_ids: Iterable[int], *, request: IngestRequest, config: Config, now: datetime
 ) -> tuple[list[IngestedJobJson], list[RefusedJob]]:
-    """Ingest each job once, in the order given; refusals are reported, not raised.
+    """Ingest each job once, in the order given; refusals are reported, not raised."""
+    answers = ingest_each(dict.fromkeys(job_ids, request), config=config, now=now)
+    return (
+        [item for item in answers.values() if isinstance(item, IngestedJobJson)],
+        [RefusedJob(pk, item) for pk, item in answers.items() if isinstance(item, ReviewError)],
+    )
+
+
+def ingest_each(
+    requests: Mapping[int, IngestRequest], *, config: Config, now: datetime
+) -> dict[int, IngestedJobJson | ReviewError]:
+    """Ingest each job by the request for it, of one actor; give its answer or what refuses it.
 
     Jobs are stored in transactions of a few dozen. If one is refused, the jobs of its transaction
     are stored one by one.
     """
-    answers: dict[int, IngestedJobJson | RefusedJob] = {}
-    wanted = list(dict.fromkeys(job_ids))
-    for some in batched(wanted, JOBS_PER_TRANSACTION):
-        for chunk in _chunks(read_jobs(some, request=request, config=config), answers):
+    answers: dict[int, IngestedJobJson | ReviewError] = {}
+    for some in batched(requests.items(), JOBS_PER_TRANSACTION):
+        for chunk in _chunks(read_jobs(dict(some), config=config), answers):
             try:
-                documents = _ingest_chunk(chunk, request=request, config=config, now=now)
+                documents = _ingest_chunk(chunk, config=config, now=now)
                 answers |= {document.review_job_id: document for document in documents}
             except (ReviewError, DatabaseError) as error:
                 if not _may_concern_one_job(error):
                     raise
                 for pk in (intake.job.pk for intake in chunk):
                     try:
-                        answers[pk] = ingest_job(pk, request=request, config=config, now=now)
+                        answers[pk] = ingest_job(pk, request=requests[pk], config=config, now=now)
                     except ReviewError as refused:
-                        answers[pk] = RefusedJob(pk, refused)
-    in_order = [answers[job_id] for job_id in wanted]
-    return (
-        [item for item in in_order if isinstance(item, IngestedJobJson)],
-        [item for item in in_order if isinstance(item, RefusedJob)],
-    )
+                        answers[pk] = refused
+    return {job_id: answers[job_id] for job_id in requests}
 
 
 def _chunks(
-    read: Iterable[Intake | RefusedJob], answers: dict[int, IngestedJobJson | RefusedJob]
+    read: Iterable[Intake | RefusedJob], answers: dict[int, IngestedJobJson | ReviewError]
 ) -> Iterator[list[Intake]]:
     """Yield the jobs that take an output, in lists for one transaction each."""
     chunk: list[Intake] = []
     for found in read:
         if isinstance(found, RefusedJob):
-            answers[found.review_job_id] = found
+            answers[found.review_job_id] = found.error
             continue
         chunk.append(found)
         if (
@@ -136,7 +142,7 @@ def _may_concern_one_job(error: ReviewError | DatabaseError) -> bool:
 
 
 def _ingest_chunk(
-    intakes: Sequence[Intake], *, request: IngestRequest, config: Config, now: datetime
+    intakes: Sequence[Intake], *, config: Config, now: datetime
 ) -> list[IngestedJobJson]:
     """Ingest jobs that are read already, in one transaction, as if one after the other.
 
@@ -147,9 +153,9 @@ def _ingest_chunk(
     for intake in intakes:
         make_reviews(intake, known)
     with transaction.atomic():
-        store_intakes(intakes, request, now=now)
+        store_intakes(intakes, now=now)
     store_id = ReviewStore.objects.identity()
-    return [_finish(intake, request, config=config, store_id=store_id) for intake in intakes]
+    return [_finish(intake, config=config, store_id=store_id) for intake in intakes]
 
 
 def make_reviews(intake: Intake, known: KnownFindings) -> None:
@@ -201,7 +207,7 @@ def _note_of_quotes(
     ]
 
     def has_one(of: ReviewPair) -> bool:
-        return any(quote_lines(known.note_text(of), quote) for quote in quotes)
+        return any(passage_lines(known.note_text(of), quote) for quote in quotes)
 
     if not quotes or has_one(pair):
         return None
@@ -209,9 +215,7 @@ def _note_of_quotes(
     return next((other.note.path for other in others.values() if has_one(other)), None)
 
 
-def _finish(
-    intake: Intake, request: IngestRequest, *, config: Config, store_id: str
-) -> IngestedJobJson:
+def _finish(intake: Intake, *, config: Config, store_id: str) -> IngestedJobJson:
     """Write the files of a stored job, and report it."""
     job, partition = intake.job, intake.job.model_partition.name
     for pair in intake.pairs:  # what `mark_missing` did to the rows
@@ -219,7 +223,7 @@ def _finish(
             pair.status = PairStatus.MISSING
             pair.problem = intake.why_missing.get(pair.ordinal, pair.problem)
     problems = intake.problems
-    if job.pk in request.outputs:
+    if job.pk in intake.request.outputs:
         try:
             ArtifactStore(config).keep_input(job.bundle_output_path, intake.raw)
         except ArtifactNotWritten as refused:
@@ -241,18 +245,18 @@ def _finish(
     )
 
 
-def store_intakes(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
+def store_intakes(intakes: Sequence[Intake], *, now: datetime) -> None:
     """Move the jobs and store their reviews, as if one job after the other.
 
     :raises JobMoved: another process moved one of them meanwhile: roll the transaction back.
     """
-    _move_jobs(intakes, request, now=now)
+    _move_jobs(intakes, now=now)
     findings = [finding for intake in intakes for finding in intake.findings]
     Finding.objects.bulk_create(findings, batch_size=100)
     taken = [(intake, pair) for intake in intakes for pair in intake.said]
     acceptances = [of_review(intake.job, pair) for intake, pair in taken if not pair.not_accepted]
     for acceptance in acceptances:
-        acceptance.actor = request.actor
+        acceptance.actor = intakes[0].request.actor
     superseded = {item.review_pair_id for item in accept(acceptances, now=now)}
     for _intake, pair in taken:
         if pair.pk in superseded:
@@ -273,24 +277,25 @@ def _named(intakes: Sequence[Intake]) -> str:
     return f"job {' or '.join(str(intake.job.pk) for intake in intakes)}"
 
 
-def _move_jobs(intakes: Sequence[Intake], request: IngestRequest, *, now: datetime) -> None:
+def _move_jobs(intakes: Sequence[Intake], *, now: datetime) -> None:
     """Move jobs with one statement for all whose rows get the same."""
     moves = []
     groups: defaultdict[object, list[Intake]] = defaultdict(list)
     for intake in intakes:
         job, ending = intake.job, intake.ending
         moves.append(JobMove(job.pk, job.status, ending.status, ending.reason or "ingested"))
-        key = (job.status, job.started_at is None, ending, intake.self_reported_model)
+        same = (job.status, job.started_at is None, ending, intake.self_reported_model)
+        key = (id(intake.request), *same)
         groups[key].append(intake)
     # First, so that a job somebody else moved stops us before any other write.
     for alike in groups.values():
-        if not _move(alike, request, now=now):
+        if not _move(alike, now=now):
             raise JobMoved(f"{_named(alike)} was moved by another process; look at it again")
-    JobEvent.objects.record(moves, actor=request.actor, now=now)
+    JobEvent.objects.record(moves, actor=intakes[0].request.actor, now=now)
 
 
-def _move(alike: Sequence[Intake], request: IngestRequest, *, now: datetime) -> bool:
-    first = alike[0]
+def _move(alike: Sequence[Intake], *, now: datetime) -> bool:
+    first, request = alike[0], alike[0].request
     leaving = JobStatus(first.job.status)
     also: dict[str, object] = {}
     if first.self_reported_model:

@@ -12,6 +12,7 @@ from review.errors import Conflict, InputRejected, ReviewError
 from review.ingest.parse import ReadReview, read_block, read_output, typed_output
 from review.job_files import ArtifactStore
 from review.jobs.board import unknown_job
+from review.jobs.leases import require_lease
 from review.jobs.provenance import telemetry_contradicts, telemetry_models, validate_provenance
 from review.models import Ending, Finding, Lease, Provenance, ReviewJob, ReviewPair, ReviewText
 from review.protocol.output import ParsedOutput
@@ -87,6 +88,7 @@ _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is mis
 class Intake:
     """A job that takes an output, from its reading to the files that are written of it.
 
+    :param request: for this job.
     :param names: note path and gate id of each pair, by ordinal.
     :param said: the reviews that complete their pairs.
     :param why_missing: by ordinal, why a pair has no review after it.
@@ -97,6 +99,7 @@ class Intake:
     """
 
     job: ReviewJob
+    request: IngestRequest
     pairs: Sequence[ReviewPair]
     names: Mapping[int, tuple[str, str]]
     raw: bytes
@@ -118,9 +121,10 @@ class Intake:
 
 
 def read_jobs(
-    job_ids: Sequence[int], *, request: IngestRequest, config: Config
+    requests: Mapping[int, IngestRequest], *, config: Config
 ) -> Iterator[Intake | RefusedJob]:
     """Yield the jobs with their outputs, in order; or what `ingest_job` raises in place of one."""
+    job_ids = list(requests)
     jobs = ReviewJob.objects.with_names().in_bulk(job_ids)
     pairs: defaultdict[int, list[ReviewPair]] = defaultdict(list)
     rows = ReviewPair.objects.filter(job_id__in=job_ids).select_related(
@@ -133,7 +137,7 @@ def read_jobs(
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            yield _read(jobs[job_id], pairs[job_id], request, config)
+            yield _read(jobs[job_id], pairs[job_id], requests[job_id], config)
         except ReviewError as refused:
             yield RefusedJob(job_id, refused)
 
@@ -141,6 +145,7 @@ def read_jobs(
 def _read(
     job: ReviewJob, pairs: Sequence[ReviewPair], request: IngestRequest, config: Config
 ) -> Intake:
+    require_lease(job, request.lease)
     _refuse_closed(job, pairs)
     _check_provenance(job, request, config)
     raw = _read_raw(job, request, config)
@@ -168,6 +173,7 @@ def _read(
         blocks = {}
     return Intake(
         job=job,
+        request=request,
         pairs=pairs,
         names=names,
         raw=raw,

@@ -115,13 +115,14 @@ class TakenJobJson(Document, kw_only=True):
 
 
 class TakenJson(Document, kw_only=True):
-    """The answer of `next_review_job`.
+    """The answer of `next_review_job`; `answer` says where the blocks go.
 
     `created` jobs were made for it, of `skipped` targets none could be made (the first ones), and
     `queued` jobs of the partition wait now, and `left` stale pairs of the scope were not taken.
     """
 
     schema: str = "next-review-job/1"
+    answer: str = ""
     jobs: list[TakenJobJson]
     created: int
     skipped: list[SkippedJson]

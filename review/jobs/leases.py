@@ -133,17 +133,17 @@ def is_running(job_id: int) -> bool:
     return ReviewJob.objects.filter(pk=job_id, status=JobStatus.RUNNING).exists()
 
 
-def require_lease(job_id: int, lease: Lease) -> bool:
-    """Refuse a result whose claim does not hold the job any more; True: the claim completed it.
+def require_lease(job: ReviewJob, lease: Lease | None) -> None:
+    """Refuse a result for a job that its claim neither holds any more nor has completed.
 
     :raises LeaseLost: says who has the job, or that it is closed.
     """
-    job = ReviewJob.objects.get(pk=job_id)
-    if job.claim_token == lease.token and job.status in (JobStatus.RUNNING, JobStatus.COMPLETED):
-        return job.status == JobStatus.COMPLETED
+    is_fine = job.status in (JobStatus.RUNNING, JobStatus.COMPLETED)
+    if lease is None or (job.claim_token == lease.token and is_fine):
+        return
     now = job.status if job.claim_token == lease.token else f"taken over by {job.claimed_by}"
     raise LeaseLost(
-        f"the lease of job {job_id} ran out: it is {now}; this result comes too late",
+        f"the lease of job {job.pk} ran out: it is {now}; this result comes too late",
         hint="nothing was stored; a worker keeps its lease while it runs and reaches the store",
     )
 

@@ -26,6 +26,7 @@ from review.vocabulary import Grouping, JobStatus
 
 _SHOWN_SKIPPED = 20
 _LOOKED_AT = 100
+_DONE = "every pair of this scope is fresh"
 
 
 class NothingToTake(ReviewError):
@@ -158,7 +159,7 @@ class _Taking:
     def nothing(self, corpus: Corpus) -> NothingToTake:
         most, sizes = self.request.max_tokens, self.queued.order_by("estimated_prompt_tokens")
         smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
-        why, hint = "every pair of this scope is fresh", ""
+        why, hint = _DONE, ""
         if self.open_ids:
             open_jobs = f"open jobs: {len(self.open_ids)}"
             why = f"every pair of this scope is fresh or in an open job; {open_jobs}"
@@ -178,4 +179,6 @@ class _Taking:
         elif self.left_out:
             named = ", ".join(f"{name} {number}" for name, number in self.left_out.items())
             why = f"{why}; left out by options: {named}"
-        return NothingToTake(why, hint=hint)
+        found = NothingToTake(why, hint=hint)
+        found.label = "done" if why.partition(";")[0] == _DONE else found.label
+        return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -23,6 +24,8 @@ _After = Annotated[str, Meta(description="`next` of the part before this one")]
 _Limit = Annotated[int, Meta(ge=1, le=1000)]
 # Arguments that the commands call otherwise.
 _OPTIONS = {"notes": "note", "state": "status"}
+# What a tool does by itself, of the options that a next step can have.
+_IMPLIED = {"runner", "ready", "summary", "all_gates"}
 # Prompts of so many tokens together are given in an answer.
 PROMPT_TOKENS = 7000
 
@@ -44,7 +47,7 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
     :cvar repeatable: calling it twice does what calling it once does.
     """
 
-    command: ClassVar[str]
+    command: ClassVar[str] = ""
     words: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
@@ -80,7 +83,7 @@ class Status(Tool):
 
 
 class Stale(Tool):
-    """List pairs of note and gate that want a review, with the reasons; no gates is every gate."""
+    """List the pairs that want a review: by note, the gates for each reason; no gates is every gate."""
 
     command: ClassVar[str] = "review_target_selector"
     words: ClassVar[tuple[str, ...]] = ("--no-diff",)
@@ -88,7 +91,7 @@ class Stale(Tool):
     gates: _Gates = []
     notes: _Notes = []
     skip_rules: bool = True
-    limit: _Limit = 50
+    limit: _Limit = 200
     after: _After = ""
 
     def call(self, runner: str) -> Call:
@@ -139,16 +142,18 @@ class JobReviews(msgspec.Struct, forbid_unknown_fields=True):
 class SubmitReview(Tool):
     """Store the reviews of jobs that you took: one block for each pair of each prompt.
 
+    The blocks take the place of the file and the frame lines that a prompt speaks of.
     The decision is as grave as the gravest finding; error means that you could not judge.
     """
 
+    command: ClassVar[str] = "ingest_bundle_output"
     reads: ClassVar[bool] = False
     jobs: Annotated[list[JobReviews], Meta(min_length=1, max_length=50)]
 
     def calls(self, runner: str) -> Sequence[Call]:
         return [
             Call(
-                "ingest_bundle_output",
+                self.command,
                 ("--review-job-id", str(job.review_job_id), "--typed-json", "-"),
                 msgspec.json.encode(job.blocks),
             )
@@ -157,7 +162,10 @@ class SubmitReview(Tool):
 
 
 class Findings(Tool):
-    """List findings of current reviews that want an edit, by note and gate."""
+    """List findings of current reviews that want an edit, by note and gate.
+
+    Without severity these are warn and fail: info is a remark that asks for no change.
+    """
 
     command: ClassVar[str] = "warn_selector"
     gates: _Gates = []
@@ -169,7 +177,8 @@ class Findings(Tool):
     after: _After = ""
 
     def call(self, runner: str) -> Call:
-        return self._call(gates=[], gate=self.gates)
+        severity = self.severity or ["warn", "fail"]
+        return self._call(gates=[], gate=self.gates, severity=severity)
 
 
 class FixPrompt(Tool):
@@ -234,6 +243,23 @@ _ALL = (
 TOOLS: Mapping[str, type[Tool]] = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in _ALL
 }
+
+
+def step_of(command: str) -> dict[str, Any]:
+    """Return the tool that does what a command of `next_steps` does, and its arguments, or nulls."""
+    head, *options = re.split(r"\s(?=-)", command)
+    _program, name, *gates = shlex.split(head)
+    given: dict[str, Any] = {"gates": gates} if gates else {}
+    for option, *values in map(shlex.split, options):
+        word = option.removeprefix("--").replace("-", "_")
+        only = "".join(values) or True
+        given[word] = values if values[1:] else int(only) if word == "limit" else only
+    for tool, kind in TOOLS.items():
+        fields = kind.__struct_fields__
+        arguments = {word: given[word] for word in given if word in fields or word not in _IMPLIED}
+        if kind.command == name and arguments.keys() <= set(fields):
+            return {"tool": tool, "arguments": arguments}
+    return {"tool": None, "arguments": None}
 
 
 def input_schema(kind: type[Tool]) -> dict[str, Any]:

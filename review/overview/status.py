@@ -209,6 +209,7 @@ _Step = tuple[str, int, str]  # what to do, the number of things, and the comman
 _TAKE = "next_review_job {} --model {} --runner RUNNER"
 _ALL = "--all-gates --skip-rules"
 _NAMED_GATES = 6
+_FINDINGS = "warn_selector --severity warn fail --limit 5"
 _LOOK = "warn_selector --needs-a-look --limit 5"
 _SWEEP = "review_sweep --all-gates --runner rules --model rules -q"
 
@@ -243,7 +244,7 @@ def _next_steps(
         yield from _stale_steps(partition, corpus, model_pairs)
     if is_whole and not judged and status.gates and status.notes:
         yield "pairs that no model has reviewed", model_pairs, _TAKE.format(_ALL, "MODEL")
-    yield "reviews with open findings", sum(status.queue.values()), "warn_selector --limit 5"
+    yield "reviews with open findings", sum(status.queue.values()), _FINDINGS
     yield "reviews that a person must read", status.needs_a_look, _LOOK
     yield "reviewed files that are gone", len(status.orphans), "review_status --summary"
     yield "problems with files", len(status.problems), "review_doctor"
@@ -275,4 +276,4 @@ def _stale_steps(
     stale, names = partition.applicable - partition.fresh, " ".join(gates)
     if len(gates) > _NAMED_GATES:
         stale, names = model_pairs - partition.fresh, _ALL
-    yield f"stale for {model}", stale, _TAKE.format(names, model)
+    yield f"stale for {model}", stale - partition.in_flight, _TAKE.format(names, model)

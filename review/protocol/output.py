@@ -42,6 +42,12 @@ _REASONING = re.compile(
 _REASONING_END = re.compile(r"</details>|<\|end\|>|<channel\|>|.*</think(?:ing)?>", re.I)
 _THINKING = re.compile(r"thinking\s*(?:\.\.\.|\u2026)", re.I)
 _THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
+_TITLE = re.compile(r"#{1,6}\s+(?P<words>.+)|[*_]{2}(?P<bold>[^*_]+)[*_]{2}:?")
+_THOUGHTS = re.compile(
+    r"(?:my |internal |step-by-step )*(?:think\w*|thoughts?|reasoning|chain.of.thought|scratch ?pad|monologue|draft"
+    r"|überlegung\w*|gedanken\w*|réflexions?|razonamiento|ragionamento|размышлен\w*|思考\w*|推理\w*)(?: process)?",
+    re.I,
+)
 _LONGEST_TAG = 120
 _MAX_PROBLEMS = 50
 _MAX_MISFITS = 5
@@ -128,6 +134,7 @@ class _Reader:
         self._saw_start = False
         self._open: _OpenBlock | None = None
         self._reasons = False
+        self._is_titled = False  # below a title such as "## Thinking"
         self._thinking_ends = _THINKING_END.search(text) is not None
         self._number = 0
 
@@ -140,6 +147,8 @@ class _Reader:
                 line = line[end:]
             self._take(line)
         self._abandon("")
+        if self._is_titled and self._talks:
+            self._forget()
         self._found = self._doubtful | self._found
         return self._result()
 
@@ -215,6 +224,11 @@ class _Reader:
             self._reasons = False
 
     def _around_blocks(self, line: str) -> None:
+        if title := _TITLE.fullmatch(line.strip()):
+            if self._is_titled:
+                self._forget()
+            words = (title["words"] or title["bold"]).strip("*_:# ")
+            self._is_titled = not self._saw_start and _THOUGHTS.fullmatch(words) is not None
         match self._reasoning_edge(line):
             case "start":
                 self._reasons = True
@@ -235,7 +249,7 @@ class _Reader:
         return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
 
     def _forget(self) -> None:
-        """Take all blocks for reasoning whose start is missing, unless nothing comes between."""
+        """Take all blocks for reasoning whose start is missing or a title, unless nothing comes between."""
         for ordinal in self._found:
             self._in_reasoning.setdefault(ordinal, self._number)
         found = {} if self._talks else self._found

@@ -24,6 +24,8 @@ _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
 _SPECIFIC_CHARACTERS = 12
 # Writing without spaces between words is wrapped anywhere.
 _SPACED_SCRIPTS_END = 0x2E80
+# Fewer words occur in many notes; a longer quote is of one place.
+_WORDS_OF_A_PLACE, _WORDS_OF_TWO = 5, 100
 # Bounds the work for a quote that is nearly everywhere.
 _MAX_PLACES = 2_000
 
@@ -41,9 +43,37 @@ class LocatableFinding(Reported, Protocol):
     def line(self) -> int | None: ...
 
 
-@lru_cache(maxsize=256)
 def quote_lines(note_text: str, quote: str) -> Lines:
-    """Return all lines of the note, from 1, where the quote begins, in linear time.
+    """Return all lines of the note, from 1, where the quote begins; see `_passages`."""
+    return passage_lines(note_text, _passages(note_text, quote)[0])
+
+
+def lines_after(before: str, after: str, quote: str) -> Lines:
+    """Return the lines in `after` of what the quote is of in `before`; none if a part of it is gone."""
+    places = [passage_lines(after, passage) for passage in _passages(before, quote)]
+    return places[0] if all(places) else ()
+
+
+@lru_cache(maxsize=256)
+def _passages(note_text: str, quote: str) -> tuple[str, ...]:
+    """Return the quote, or what the note has of its beginning and end where it lacks the whole.
+
+    Some quote two places as one, of which the other may be in another note.
+    """
+    words = quote.split()
+    if not _WORDS_OF_A_PLACE < len(words) <= _WORDS_OF_TWO or passage_lines(note_text, quote):
+        return (quote,)
+    sizes = range(len(words) - 1, _WORDS_OF_A_PLACE - 1, -1)
+    found: list[str] = []
+    for ends in ((words[:size] for size in sizes), (words[-size:] for size in sizes)):
+        there = (part for part in map(" ".join, ends) if passage_lines(note_text, part))
+        found += islice(there, 1)
+    return tuple(found) or (quote,)
+
+
+@lru_cache(maxsize=256)
+def passage_lines(note_text: str, quote: str) -> Lines:
+    """Return all lines of the note where a quote of one place begins, in linear time.
 
     If it is not there verbatim, its words are searched for: case, spaces, line wraps, punctuation,
     markup and quotation marks may differ then, and an ellipsis may leave words out.
@@ -71,7 +101,7 @@ def follow_quote(before: str, after: str, *, quote: str, line: int | None) -> in
     """Return the line in `after` of a quote that began at `line` of `before`; None if it is gone."""
     if before == after:
         return line
-    now, then = quote_lines(after, quote), quote_lines(before, quote)
+    now, then = lines_after(before, after, quote), quote_lines(before, quote)
     if len(now) == 1 and len(then) <= 1:
         return now[0]
     if not now or line is None:

@@ -19,7 +19,7 @@ from review.queue.sorting import QueueSort, Ranking, make_ranking
 from review.selection.names import digests_of
 from review.selection.orphans import carried_away
 from review.settings import Config
-from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow
+from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Severity
 
 # Rank, note path, gate path and ordinal: what the queue is sorted by.
 QueueCursor = tuple[int, str, str, int]
@@ -295,8 +295,8 @@ class Queue:
         return {self.gate_id(path): n for path, n in counts.order_by("-number", "gate_path")}
 
     def count_entries(self) -> dict[str, int]:
-        """Count the pairs of note and gate that have a line, by decision; gone notes apart."""
-        rows = self.rows().filter(~Q(since=NoteNow.GONE)).order_by()
+        """Count the pairs of note and gate that want an edit, by decision; gone notes apart."""
+        rows = self.rows().filter(~Q(since=NoteNow.GONE), ~Q(severity=Severity.INFO)).order_by()
         pairs = rows.values_list("note_id", "gate_id", "decision").distinct()
         counts = Counter(decision for *_pair, decision in pairs)
         return {word.value: counts[word.value] for word in QUEUED_DECISIONS}

@@ -5,19 +5,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Q
 
 from review.domain.processes import Parent
-from review.ingest.ingest import ingest_job, keep_raw
-from review.ingest.load import IngestRequest, JobMoved, NoBlocks, NoOutput
+from review.errors import ReviewError
+from review.ingest.ingest import ingest_each, keep_raw
+from review.ingest.load import IngestRequest, JobAlreadyCompleted, JobMoved, NoBlocks, NoOutput
 from review.ingest.parse import read_output
 from review.job_files import ArtifactStore
 from review.jobs.board import require_job, show_ingested
 from review.jobs.job_documents import IngestedJobJson
-from review.jobs.leases import new_lease, parent_is_alive
+from review.jobs.leases import new_lease, parent_is_alive, require_lease
 from review.jobs.mirror import rewrite_job_files
 from review.jobs.output_states import left_outcomes, run_folders
 from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
@@ -33,36 +34,61 @@ _CUT_OFF = (
 )
 
 
+class Closing(NamedTuple):
+    """A job whose runs have ended; the outcome is the last one's, with the telemetry of all."""
+
+    job: ReviewJob
+    outcome: RunnerOutcome
+    lease: Lease | None = None
+
+    def requests(self, actor: str) -> dict[int, IngestRequest]:
+        """Return by its id the request to ingest the job; empty where there is nothing to ingest."""
+        job_id, run = self.job.pk, self.outcome
+        if run.text is None:
+            return {}
+        request = IngestRequest(
+            actor,
+            outputs={job_id: run.text},
+            telemetry=run.telemetry,
+            failure=run.failure,
+            typed=run.typed,
+            lease=self.lease,
+        )
+        return {job_id: request}
+
+
 def close_job(
-    job: ReviewJob,
-    outcome: RunnerOutcome,
+    closing: Closing,
     *,
+    told: IngestedJobJson | ReviewError | None = None,
     actor: str,
-    lease: Lease | None = None,
     config: Config,
     now: datetime,
 ) -> IngestedJobJson:
-    """Ingest the text of a job's last run; where it holds no review, the job fails.
+    """Ingest the text of a job's last run, unless that has `told` already; without a review, fail.
 
     :raises JobMoved, JobReplaced, LeaseLost: it was taken from us meanwhile.
     """
-    text, failure, missing = outcome.text, outcome.failure, dict[int, str]()
+    (job, outcome, lease), missing = closing, dict[int, str]()
+    text, failure = outcome.text, outcome.failure
     if text is not None:
+        told = told or ingest_each(closing.requests(actor), config=config, now=now)[job.pk]
+        if isinstance(told, IngestedJobJson):
+            return told
+        if isinstance(told, JobAlreadyCompleted) and lease is not None:
+            return closed_job(job.pk, config=config)  # by a try whose answer was lost
+        if not isinstance(told, NoOutput | NoBlocks):
+            raise told
         ArtifactStore(config).keep_input(job.bundle_output_path, text)
-        request = IngestRequest(
-            actor, telemetry=outcome.telemetry, failure=failure, typed=outcome.typed, lease=lease
-        )
-        try:
-            return ingest_job(job.pk, request=request, config=config, now=now)
-        except (NoOutput, NoBlocks) as refused:
-            # An answer that stops in its first block is an output, of which every pair is missing.
-            found = read_output(job, text, config=config)
-            missing = dict(found.missing)
-            begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{refused.message}; {_CUT_OFF}")
-            no_output = RunnerFailure(FailureCode.NO_OUTPUT, refused.message)
-            failure = failure or (begun if found.is_begun else no_output)
+        # An answer that stops in its first block is an output, of which every pair is missing.
+        found = read_output(job, text, config=config)
+        missing = dict(found.missing)
+        begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{told.message}; {_CUT_OFF}")
+        no_output = RunnerFailure(FailureCode.NO_OUTPUT, told.message)
+        failure = failure or (begun if found.is_begun else no_output)
     if failure is None:
         failure = RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output")
+    require_lease(require_job(job.pk), lease)
     with transaction.atomic():
         telemetry = outcome.telemetry
         move_to_failed(job, failure, actor=actor, telemetry=telemetry, lease=lease, now=now)
@@ -152,7 +178,7 @@ def salvage_job(
     ):
         raise JobMoved(f"job {job_id} was moved by another process; look at it again")
     outcome = collect_output(job, config=config)
-    document = close_job(job, outcome, actor=actor, config=config, now=now)
+    document = close_job(Closing(job, outcome), actor=actor, config=config, now=now)
     if document.status == JobStatus.COMPLETED:
         for folder in run_folders(job, config=config):
             shutil.rmtree(folder, ignore_errors=True)

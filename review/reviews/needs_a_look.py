@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
 from review.documents.base import problem_json
+from review.domain.disposition import review_fingerprint
 from review.domain.paths import gate_id_of, lens_of
 from review.findings.documents import LookJson, LooksJson, QueueFindingJson
 from review.findings.states import read_findings_now
@@ -20,6 +21,7 @@ from review.models import (
     Finding,
     NamedKeys,
     ReviewPair,
+    latest_decided,
 )
 from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
@@ -27,8 +29,6 @@ from review.reviews.read import rationales
 from review.selection.names import below, digests_of, within
 from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
 
-# Fewer occur in many notes.
-_FEW_WORDS = 5
 _BY_FINDINGS = (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND, LookReason.FLIPPED)
 
 
@@ -114,8 +114,8 @@ def _reasons(request: LookRequest) -> dict[int, LookReason]:
             unfit[pair_id] = LookReason.FINDINGS_DISAGREE
         elif quotes and not lines:
             unplaced.append(pair_id)
-    flipped = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_passed_since())), request)
-    found |= dict.fromkeys(flipped.values_list("pk", flat=True), LookReason.FLIPPED)
+    flipped = _scoped(_passed_since(), request).values_list("pk", flat=True)
+    found |= dict.fromkeys(flipped, LookReason.FLIPPED)
     return found | unfit | dict.fromkeys(_without_quotes(unplaced), LookReason.QUOTES_NOT_FOUND)
 
 
@@ -123,15 +123,8 @@ def _without_quotes(pair_ids: Iterable[int]) -> Iterator[int]:
     pairs = ReviewPair.objects.filter(pk__in=NamedKeys(pair_ids))
     for pair_id, text in pairs.values_list("pk", "note_snapshot__text").iterator(chunk_size=100):
         quotes = Finding.objects.filter(pair_id=pair_id).exclude(quote="")
-        if not any(_occurs(text, quote) for quote in quotes.values_list("quote", flat=True)):
+        if not any(quote_lines(text, quote) for quote in quotes.values_list("quote", flat=True)):
             yield pair_id
-
-
-def _occurs(text: str, quote: str) -> bool:
-    """Return True if a quote is in the text, or begins or ends in it: some quote two places as one."""
-    words = quote.split()
-    ends = (words[:_FEW_WORDS], words[-_FEW_WORDS:]) if len(words) > _FEW_WORDS else ()
-    return any(quote_lines(text, some) for some in (quote, *map(" ".join, ends)))
 
 
 def _accepted_passes() -> Iterator[int]:
@@ -152,19 +145,18 @@ def _accepted_passes() -> Iterator[int]:
     yield from set(accepted.values_list("review_pair_id", flat=True))
 
 
-def _passed_since() -> QuerySet[Finding, int]:
+def _passed_since() -> QuerySet[ReviewPair]:
     """Return the pairs that flagged texts which a later review, which counts, passes."""
     key = ("note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
     passed = CurrentAcceptance.objects.filter(
-        **{name: OuterRef(f"pair__{name}") for name in key},
-        model_partition_id=OuterRef("pair__job__model_partition_id"),
+        **{name: OuterRef(name) for name in key},
+        model_partition_id=OuterRef("job__model_partition_id"),
         decision=Decision.PASS,
         event__reason="",
-        event__review_pair_id__gt=OuterRef("pair_id"),
+        event__review_pair_id__gt=OuterRef("pk"),
     )
-    flagged = Finding.objects.filter(pair__decision__in=(Decision.WARN, Decision.FAIL))
-    found = flagged.exclude(pair__not_accepted=NotAccepted.TRIAL).filter(Exists(passed))
-    return found.values_list("pair_id", flat=True).distinct()
+    flagged = ReviewPair.objects.filter(decision__in=(Decision.WARN, Decision.FAIL))
+    return flagged.exclude(not_accepted=NotAccepted.TRIAL).filter(Exists(passed))
 
 
 def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:
@@ -181,9 +173,13 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
     return pairs
 
 
-def _is_settled(pair: ReviewPair, reason: LookReason, findings: Iterable[QueueFindingJson]) -> bool:
+def _is_settled(pair: ReviewPair, reason: LookReason, findings: Sequence[QueueFindingJson]) -> bool:
     if reason not in _BY_FINDINGS:
         return False
+    if not findings:
+        paths = {"note_path": pair.note.path, "gate_path": pair.gate.path}
+        own = review_fingerprint(**paths, partition=pair.job.model_partition.name)
+        return any(last.state != DispositionState.OPEN for last in latest_decided([own]).values())
     grave_only = pair.decision == Decision.PASS
     return not any(
         finding.status == DispositionState.OPEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 from review.domain.applicability import NoteKind
@@ -162,7 +162,7 @@ def _read_stored(
     gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
     names = dict(ModelPartition.objects.values_list("pk", "name"))
     states: dict[str, dict[str, dict[int, str]]] = {}
-    decisions: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    decisions: dict[str, dict[str, Counter[str]]] = defaultdict(partial(defaultdict, Counter))
     gone: dict[str, set[int]] = {"note": set(), "gate": set()}
     rows = CurrentAcceptance.objects.values_list(*_KEYS, "decision")
     for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):

@@ -10,9 +10,11 @@ from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
+from unicodedata import normalize
 
 from review.errors import ExitCode, InputRejected, ReviewError
 from review.settings.file import (
+    ConfigRefused,
     Partition,
     RunnerSettings,
     WorkerSettings,
@@ -183,6 +185,12 @@ def _load(root: Path, environment: tuple[str, ...], settings: bytes) -> Config:
         database = str((Path.cwd() / Path(database).expanduser()).resolve())
     folder = Path(artifacts).expanduser() if artifacts else Path(REPORTS_FOLDER, JOBS_FOLDER)
     changes = parse_settings(root / _FILE, settings)
+    for name in set(changes.get("note_roots", ())) - set(Config.note_roots):
+        if not any((root / normalize(form, name)).is_dir() for form in ("NFC", "NFD")):
+            raise ConfigRefused(
+                f"{root / _FILE}: notes.roots: expected a folder below {root}, and there is no {name!r}",
+                hint="make the folder, or name the one that holds the notes",
+            )
     if broker_url:
         changes["broker_url"] = broker_url
     if sweep_jobs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
@@ -28,12 +29,14 @@ _MARKERS = (
     ("dendron.yml", "dendron"),
     ("logseq/config.edn", "logseq"),
     ("docusaurus.config.*", "docusaurus"),
-    ("mkdocs.yml", "mkdocs"),
-    ("hugo.*", "hugo"),
+    ("mkdocs.y*ml", "mkdocs"),
+    ("hugo.[tyj]*", "hugo"),
     ("config/_default", "hugo"),
     ("zola.toml", "zola"),
-    ("_config.yml", "jekyll"),
+    ("_toc.yml", COMMONMARK.name),  # of a Jupyter Book, whose settings have the name of Jekyll's
+    ("_config.y*ml", "jekyll"),
 )
+_BASE_URL = re.compile(rb"^\s*(?:(base_url)|baseurl)\s*=", re.IGNORECASE | re.MULTILINE)
 _PACKAGE = Path(review.__file__).parent
 
 
@@ -113,15 +116,21 @@ def has_notes(root: Path) -> bool:
 
 
 def guess_flavour(root: Path) -> str:
-    """Guess the dialect of Markdown from the files next to the notes."""
+    """Guess the dialect of Markdown from the files next to the notes, else in the root's folders."""
     for folder in (root, root / "kb", root / NOTES_FOLDER):
-        for marker, flavour in _MARKERS:
-            if any(folder.glob(marker)):
-                return flavour
-        site = folder / "config.toml"
-        if site.is_file():
-            return "zola" if b"base_url" in site.read_bytes() else "hugo"
-    return COMMONMARK.name
+        if flavour := _flavour_in(folder):
+            return flavour
+    found = {_flavour_in(folder) for folder in root.glob("[!.]*/")} - {""}
+    return found.pop() if len(found) == 1 else COMMONMARK.name
+
+
+def _flavour_in(folder: Path) -> str:
+    for marker, flavour in _MARKERS:
+        if any(folder.glob(marker)):
+            return flavour
+    site = folder / "config.toml"
+    found = _BASE_URL.search(site.read_bytes()) if site.is_file() else None
+    return "" if found is None else "zola" if found[1] else "hugo"
 
 
 def _starter() -> Iterator[tuple[str, bytes]]:

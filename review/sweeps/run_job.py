@@ -6,23 +6,26 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import DatabaseError, connection
 
 from review.domain.processes import Parent
-from review.ingest.load import JobMoved
+from review.errors import ReviewError
+from review.ingest.ingest import ingest_each
+from review.ingest.load import IngestRequest, JobMoved
 from review.ingest.parse import read_output
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
-from review.jobs.leases import give_up_lease, may_take_over, new_lease, require_lease, take_over
+from review.jobs.leases import give_up_lease, may_take_over, new_lease, take_over
 from review.jobs.output_states import run_folders
 from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.close import close_job, closed_job, collect_output, fail_job
+from review.recovery.close import Closing, close_job, collect_output, fail_job
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
@@ -106,6 +109,36 @@ class Beats:
                 job_stop.set()
 
 
+@dataclass
+class Closings:
+    """The ended jobs of this process: outputs that wait for the store are ingested together."""
+
+    _waiting: dict[int, IngestRequest] = field(default_factory=dict)
+    _answers: dict[int, IngestedJobJson | ReviewError] = field(default_factory=dict)
+
+    def close(self, closing: Closing, *, worker: Worker) -> IngestedJobJson:
+        """Close a job; raises as `close_job` does."""
+        job_id, requests = closing.job.pk, closing.requests(worker.actor)
+        self._waiting |= requests
+        try:
+            return retry_while_busy(lambda: self._close(closing, worker), stop=worker.stop)
+        finally:
+            self._waiting.pop(job_id, None)
+            self._answers.pop(job_id, None)
+
+    def _close(self, closing: Closing, worker: Worker) -> IngestedJobJson:
+        job_id, config, now = closing.job.pk, worker.config, worker.clock()
+        if job_id in self._waiting and job_id not in self._answers:
+            waiting = self._waiting.copy()
+            for done in self._answers.keys() & waiting:
+                del waiting[done]
+            # What fails for another job's sake is tried alone.
+            with suppress(DatabaseError):
+                self._answers |= ingest_each(waiting, config=config, now=now)
+        told = self._answers.get(job_id)
+        return close_job(closing, told=told, actor=worker.actor, config=config, now=now)
+
+
 _GROWTH = 3
 _MOST_GROWTH = 1000
 _AFTER_RESET = timedelta(minutes=1)
@@ -185,6 +218,7 @@ class Worker:
     hands_on: bool = False
     processes: Processes = field(default_factory=Processes)
     beats: Beats = field(default_factory=Beats)
+    closings: Closings = field(default_factory=Closings)
 
     def give_up(self, job_id: int, why: str, *, leaving: JobStatus) -> bool:
         """Fail a job that was not run to its end; False: it has left that state meanwhile."""
@@ -223,12 +257,11 @@ def run_job(
     if isinstance(taken, int):
         job_id, lease = taken, new_lease(worker.beats.length)
         try:
-            taken = retry_while_busy(
-                lambda: take_job(job_id, lease, worker=worker), stop=worker.stop
-            )
+            take = partial(take_job, job_id, lease, worker=worker)
+            taken = retry_while_busy(take, stop=worker.stop)
         except CannotRun as refused:
             return LeftQueuedJson(review_job_id=job_id, reason=refused.message)
-    job, began, ours = taken.job, worker.clock(), taken
+    job, began = taken.job, worker.clock()
     on_update(started(job))
     with worker.beats.keep(job.pk, taken.lease, stop=worker.stop) as stop:
         outcomes = _left_run(taken, worker) or _run(taken, worker, stop=stop, on_update=on_update)
@@ -237,7 +270,9 @@ def run_job(
         if worker.hands_on and worker.stop.is_set() and is_stopped and last.text is None:
             give_up_lease(job.pk, taken.lease)
             return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
-        document = retry_while_busy(lambda: _close(ours, outcomes, worker), stop=worker.stop)
+        # Runs before the last one have left no whole review, or there would be no other run.
+        whole = replace(last, telemetry=telemetry_of(outcomes))
+        document = worker.closings.close(Closing(job, whole, taken.lease), worker=worker)
     if last.failure is None:
         # What the last run's folder holds was taken in, and stands in the job's output too.
         for folder in run_folders(job, config=worker.config)[-1:]:
@@ -336,18 +371,3 @@ def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[
         return None
     missing = read_output(job, outcome.text, config=worker.config).missing
     return missing if len(missing) < job.pair_count else None
-
-
-def _close(taken: TakenJob, outcomes: Sequence[RunnerOutcome], worker: Worker) -> IngestedJobJson:
-    job, lease = taken.job, taken.lease
-    if require_lease(job.pk, lease):
-        return closed_job(job.pk, config=worker.config)  # by a try whose answer was lost
-    # Runs before the last one have left no whole review, or there would be no other run.
-    return close_job(
-        job,
-        replace(outcomes[-1], telemetry=telemetry_of(outcomes)),
-        actor=worker.actor,
-        lease=lease,
-        config=worker.config,
-        now=worker.clock(),
-    )

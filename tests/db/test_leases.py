@@ -7,14 +7,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.db import DatabaseError
 
 from review.domain.processes import Parent
 from review.errors import ReviewError
 from review.jobs.claim import JobNotClaimable
 from review.jobs.leases import LeaseLost, forgotten_jobs, new_lease
 from review.models import DatabaseClock, Provenance, ReviewJob
-from review.recovery.close import move_to_failed
+from review.recovery.close import Closing, move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome
+from review.sweeps import run_job as running_module
 from review.sweeps.run_job import Beats, RetryPolicy, Worker, run_job, take_job
 from review.vocabulary import FailureCode, JobNote
 from tests.builders import NOW, PARTITION, make_config
@@ -24,7 +26,7 @@ from tests.helpers.running import FakeProcesses, queue_job, recover_jobs, status
 
 pytestmark = pytest.mark.django_db
 LEASE = timedelta(minutes=1)
-AY, BX = ("a.md", "prose/y"), ("b.md", "prose/x")
+AY, BX, BY = ("a.md", "prose/y"), ("b.md", "prose/x"), ("b.md", "prose/y")
 
 
 @pytest.fixture
@@ -193,6 +195,55 @@ class TestBeats:
 
         assert [stops[job_id].is_set() for job_id in (held, lost, recalled)] == [False, True, True]
         assert not ReviewJob.objects.lapsed().filter(pk=held).exists()
+
+
+class TestClosings:
+    @pytest.fixture
+    def late(self, root):
+        return worker(root, host="a")
+
+    def wait(self, late, *closings):
+        """As threads that have ended their runs, and wait for the store."""
+        for closing in closings:
+            late.closings._waiting |= closing.requests(late.actor)
+
+    def test_ingest_together_what_waits_and_refuse_each_job_for_itself(self, root, late):
+        first, other, lost, empty = (closing(root, pair, late) for pair in (AX, AY, BX, BY))
+        empty = empty._replace(outcome=RunnerOutcome(text=b"I would rather not."))
+        ReviewJob.objects.filter(pk=lost.job.pk).update(claim_token="x")
+        self.wait(late, other, lost, empty)
+
+        done = late.closings.close(first, worker=late)
+
+        assert done.status == "completed"
+        assert status(other.job.pk) == "completed"
+        assert late.closings.close(other, worker=late).pairs[0].decision == "pass"
+        assert late.closings.close(empty, worker=late).failure_code == FailureCode.NO_OUTPUT
+        with pytest.raises(LeaseLost):
+            late.closings.close(lost, worker=late)
+
+    def test_ingest_alone_what_fails_for_the_sake_of_another(self, root, late, monkeypatch):
+        first, other = (closing(root, pair, late) for pair in (AX, AY))
+        real = running_module.ingest_each
+        monkeypatch.setattr(
+            running_module,
+            "ingest_each",
+            lambda requests, **how: real(requests, **how) if len(requests) == 1 else broken(),
+        )
+        self.wait(late, other)
+
+        assert late.closings.close(first, worker=late).status == "completed"
+        assert status(other.job.pk) == "running"
+        assert late.closings.close(other, worker=late).status == "completed"
+
+
+def closing(root, pair, by):
+    taken = take(queued(root, pair), by)
+    return Closing(taken.job, passes(taken.job.pk), taken.lease)
+
+
+def broken():
+    raise DatabaseError
 
 
 class TestForgotten:

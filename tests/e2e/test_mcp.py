@@ -14,7 +14,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 from commonplace_site.loading import McpMissing, serve_mcp
-from review.mcp.tools import TOOLS, Call, input_schema
+from review.mcp.tools import TOOLS, Call, input_schema, step_of
 from tests.builders import NOTE, PARTITION, make_gate, make_root, note_path, write_gate
 from tests.helpers.commands import REPOSITORY, process_environment, run_process
 
@@ -82,7 +82,8 @@ async def ask(client, tool, **arguments):
     (content,) = result.content
     assert json.loads(content.text) == result.structured_content
     assert len(content.text) / 4 <= PAGE_TOKENS
-    assert result.is_error == (result.structured_content["schema"] == "error/1")
+    is_refused = result.structured_content["schema"] == "error/1"
+    assert result.is_error == (is_refused and result.structured_content["exit"] != 3)
     return result.structured_content
 
 
@@ -108,8 +109,9 @@ class TestWork:
             assert client.protocol_version == version
             steps = (await ask(client, "status"))["next_steps"]
             assert "next_review_job" in steps[-1]["command"]
-            assert steps[-1]["tool"] == "take_jobs"
-            taken = await ask(client, "take_jobs", all_gates=True, model=PARTITION)
+            told = steps[-1]["arguments"] | {"model": PARTITION}
+            taken = await ask(client, steps[-1]["tool"], **told)
+            assert "submit_review" in taken["answer"]
             assert [job["pair_count"] for job in taken["jobs"]] == [1, 2, 1, 2]
             reviews = [reviews_of(job, "warn") for job in taken["jobs"]]
             done = await ask(client, "submit_review", jobs=[*reviews, {**reviews[0]}])
@@ -119,8 +121,8 @@ class TestWork:
             ]
             for closed in done["jobs"]:
                 assert closed["status"] == "completed"
-                assert {pair["decision_source"] for pair in closed["pairs"]} == {"typed"}
-                assert all(pair["findings"][0]["line"] for pair in closed["pairs"])
+                assert all(line.endswith("warn, accepted, findings: 1") for line in closed["pairs"])
+            assert f"2 {NOTES[0]} prose/y: warn" in done["jobs"][1]["pairs"][1]
             found = await ask(client, "findings", notes=NOTES[:1], limit=2)
             assert len(found["entries"]) == 2
             rest = await ask(client, "findings", notes=NOTES[:1], after=found["next"])
@@ -134,6 +136,8 @@ class TestWork:
             assert len((await ask(client, "dispose", findings=settled))["findings"]) == 3
             review = await client.read_resource("commonplace://review/1")
             gate = await client.read_resource("commonplace://gate/prose/x")
+            done = await ask(client, "take_jobs", all_gates=True, model=PARTITION)
+            assert done["message"] == "every pair of this scope is fresh"
             assert gate.contents[0].text == make_gate("prose/x")
             return json.loads(review.contents[0].text), await ask(client, "status")
 
@@ -207,7 +211,7 @@ class TestWork:
                 step for step in (await ask(client, "status"))["next_steps"]
                 if step["tool"] == "ack_trivial"
             ]  # fmt: skip
-            acked = await ask(client, "ack_trivial", model=PARTITION)
+            acked = await ask(client, step["tool"], **step["arguments"])
             return step["count"], len(acked["acked"]), await ask(client, "status")
 
         waiting, acked, status = talk(root, work)
@@ -216,23 +220,28 @@ class TestWork:
 
     def test_a_long_listing_comes_in_parts_and_a_prompt_too_large_as_a_path(self, tmp_path):
         notes = {f"{number:03}.md": NOTE for number in range(60)} | {"long.md": "word " * 7_000}
-        base = make_root(tmp_path, notes=notes)
+        gates = [f"prose/gate-{number}" for number in range(9)]
+        base = make_root(tmp_path, notes=notes, gates={gate: make_gate(gate) for gate in gates})
 
         async def work(client):
-            pairs, after = [], ""
+            pairs, parts, after = [], [], ""
             while after is not None:
-                part = await ask(client, "stale", model=PARTITION, limit=200, after=after)
-                pairs += [target["note_path"] for target in part["targets"]]
+                part = await ask(client, "stale", model=PARTITION, limit=1000, after=after)
+                for note in part["notes"]:
+                    pairs += [(note["note_path"], gate) for gate in note["missing-review"]]
                 after = part["next"]
+                parts.append(len(json.dumps(part)))
             taken = await ask(
-                client, "take_jobs", all_gates=True, notes=[note_path("long.md")], model=PARTITION,
+                client, "take_jobs", gates=gates[:1], notes=[note_path("long.md")], model=PARTITION,
                 max_tokens=20_000,
             )  # fmt: skip
-            return pairs, taken["jobs"][0]
+            return pairs, parts, taken["jobs"][0]
 
-        pairs, job = talk(base, work)
+        pairs, parts, job = talk(base, work)
 
-        assert pairs == sorted(map(note_path, notes))
+        assert pairs == [(note_path(note), gate) for note in sorted(notes) for gate in gates]
+        assert len(parts) == 2
+        assert sum(parts) < 50 * len(pairs)
         assert job["prompt"] == ""
         assert "word word" in (base / job["prompt_path"]).read_text()
 
@@ -266,6 +275,22 @@ class TestDescription:
 
 
 class TestTools:
+    @pytest.mark.parametrize(
+        ("command", "tool", "arguments"),
+        [
+            ("next_review_job prose/x links --model m --runner RUNNER", "take_jobs",
+             {"gates": ["prose/x", "links"], "model": "m"}),
+            ("next_review_job --runner RUNNER", "take_jobs", {}),
+            ("ingest_bundle_output --ready", "submit_review", {}),
+            ("warn_selector --severity warn fail --limit 5", "findings",
+             {"severity": ["warn", "fail"], "limit": 5}),
+            ("warn_selector --needs-a-look --limit 5", None, None),
+            ("review_sweep --all-gates --runner rules --model rules -q", None, None),
+        ],
+    )  # fmt: skip
+    def test_a_next_step_has_its_tool_and_arguments(self, command, tool, arguments):
+        assert step_of(f"commonplace {command}") == {"tool": tool, "arguments": arguments}
+
     @pytest.mark.parametrize("name", TOOLS)
     def test_arguments_are_a_command_line_that_is_understood(self, name):
         call: Call

@@ -136,4 +136,6 @@ class TestRefusals:
     def test_a_fresh_scope_has_nothing_to_take(self, root):
         review_pairs(root, *((note, gate) for note in ("a.md", "b.md", "c.md") for gate in GATES))
 
-        assert take(*SCOPE).exit == 3
+        done = take(*SCOPE)
+
+        assert (done.exit, done.err) == (3, "done: every pair of this scope is fresh\n")

@@ -52,6 +52,16 @@ class TestDispositions:
         assert entries() == []
         assert finding("--status", state)["status"] == state
 
+    def test_a_remark_that_is_left_wants_no_edit(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review=WARN.replace("- WARN", "- INFO: so\n- WARN"))
+        (entry,) = queue("--severity", "warn")["entries"]
+        dispose(entry["findings"][0]["fingerprint"], "fixed")
+
+        status = run("review_status", "--json").json
+        assert finding()["severity"] == "info"
+        assert status["queue"] == {"warn": 0, "fail": 0}
+        assert not [step for step in status["next_steps"] if "findings" in step["what"]]
+
     def test_open_takes_it_back(self, warned):
         mark = finding()["fingerprint"]
         dispose(mark, "rejected", "--reason", "because")

@@ -124,6 +124,20 @@ class TestRenamed:
         assert type_in(found["command"]).exit == 0
         assert select("--json").json["counts"]["gate-changed"] == 1
 
+    @pytest.mark.parametrize("new", ["0.md", "z.md"])
+    def test_note_does_not_come_back_when_its_gate_is_renamed_and_edited(self, root, new):
+        (root / A).rename(root / note_path(new))
+        (renamed,) = renames()
+        type_in(renamed["command"])
+        (root / gate_path("prose/x")).unlink()
+        write_gate(root, "style/x", make_gate("style/x"))
+
+        (moved,) = renames()
+        done = type_in(f"{moved['command']} --json")
+
+        assert [item["note_path"] for item in done.json["carried"]] == [note_path(new)]
+        assert gone() == ([], [])
+
     @pytest.mark.parametrize(
         "change",
         [
@@ -168,7 +182,7 @@ class TestRetire:
     def test_a_dry_run_writes_nothing(self, root):
         (root / A).unlink()
 
-        assert f"would retire: {A} prose/x" in self.retire("--dry-run").out
+        assert f"would retire: {A} (" in self.retire("--dry-run").out
         assert len(gone()[0]) == 1
 
     def test_needs_no_new_path(self, root):

@@ -246,6 +246,7 @@ def test_rules_judge_at_once_and_trip_where_a_case_is_missed(root):
     case(root, "here", "# A\n\nRead on [here](a.md).\n", "expect: flag", folder=folder)
     rules = ("review_gate_test", "links", "--rules", "--fail-on", "miss", "--json")
     assert run(*rules).exit == 0
+    assert run(*rules, "--repeat", 2, "--dry-run").json["planned"] == []
 
     case(root, "named", "# A\n\nRead [the plan](a.md).\n", "expect: flag", folder=folder)
     done = run(*rules)

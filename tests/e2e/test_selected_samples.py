@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import PARTITION, make_gate, make_root, write_note
 from tests.helpers.commands import run
+from tests.helpers.queueing import dispose, finding
 from tests.helpers.reviewed import FAIL, PASS, WARN, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -79,8 +80,9 @@ class TestRepeat:
         assert sample == pairs(select("--repeat", "--limit", "3"))
         assert len({name for name, _gate in sample}) > 1
 
-    def test_that_passes_what_was_flagged_needs_a_look_and_can_be_taken_back(self, root):
-        (flagged,) = review_pairs(root, ("a.md", "prose/x"), review=WARN)
+    @pytest.mark.parametrize("review", [WARN, "Too long.\n\n## Result: WARN"])
+    def test_that_passes_what_was_flagged_needs_a_look_and_can_be_taken_back(self, root, review):
+        (flagged,) = review_pairs(root, ("a.md", "prose/x"), review=review)
         review_pairs(root, ("a.md", "prose/x"))
 
         (look,) = run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"]
@@ -93,6 +95,13 @@ class TestRepeat:
         )  # fmt: skip
         (entry,) = run("warn_selector", "--json").json["entries"]
         assert entry["review_pair_id"] == flagged
+        assert run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"] == []
+
+    def test_that_passes_what_was_rejected_as_a_whole_needs_none(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review="Too long.\n\n## Result: WARN")
+        dispose(finding()["fingerprint"], "rejected", "--reason", "it is not")
+        review_pairs(root, ("a.md", "prose/x"))
+
         assert run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"] == []
 
     def test_needs_a_model(self, root):

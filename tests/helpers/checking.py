@@ -72,4 +72,4 @@ def lock(root: Path) -> list[str]:
 
 def judge_rules() -> None:
     """Have the notes reviewed by the gate with a rule, and that stored."""
-    run("review_sweep", TODO, "--runner", "rules", "--model", "rules")
+    run("review_sweep", TODO, "--runner", "rules")

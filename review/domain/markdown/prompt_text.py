@@ -16,7 +16,12 @@ _DATA = re.compile(
     re.IGNORECASE,
 )
 _HTML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_LABEL_COMMENT = re.compile(r" {0,3}\[(?://|\W{0,3}|_|comment|hidden)\]:[ \t]*(?:#|<>)", re.I)
+# Its words, between quotation marks or brackets, may go on to the next blank line.
+_LABEL_COMMENT = re.compile(
+    r"^[ \t>]*\[(?://|\W{0,3}|_|comment|hidden)\]:[ \t]*(?:#|<>)(?:[ \t]*\n?[ \t>]*"
+    r"(?:\(|([\"']))(?:[^\n]|\n(?![ \t>]*\n))*?(?(1)\1|\))[ \t]*$|.*$)\n?",
+    re.IGNORECASE | re.MULTILINE,
+)
 _SLOT_COMMENT = re.compile(r"\{\{-?\s*/\*|<%#|\{%-?\s*#")
 _COMMENT_BLOCK = re.compile(r"(?:\{\{[<%]|\{%-?)\s*comment\b")
 _CODE = ("fence", "code_block")
@@ -56,12 +61,11 @@ def without_comments(text: str, flavour: Flavour = COMMONMARK) -> str:
                 region = re.sub(r"[ \t]*\n[ \t>]*".join(rows), "", region, count=1)
             left = region.split("\n")
             lines[start:end] = [*left, *[""] * (end - start - len(left))]
-    body = [
-        line
-        for number, line in enumerate(lines)
-        if number in kept or not _LABEL_COMMENT.match(line)
-    ]
-    return text[:offset] + re.sub(r"\n{3,}", "\n\n", "\n".join(body))
+    body = "\n".join(lines)
+    body = _LABEL_COMMENT.sub(
+        lambda found: found[0] if body.count("\n", 0, found.start()) in kept else "", body
+    )
+    return text[:offset] + re.sub(r"\n{3,}", "\n\n", body)
 
 
 def _comments_in(token: Token) -> list[str]:

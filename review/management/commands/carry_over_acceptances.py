@@ -10,11 +10,12 @@ gone for good out of the queue and the orphans.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
-from review.acceptance.documents import CarryOverJson, MovedKeyJson
+from review.acceptance.documents import CarryOverJson
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR
 from review.management.kit.command import ReviewCommand, request_of
@@ -47,20 +48,23 @@ class Command(ReviewCommand):
         self.finish(ExitCode.DONE if done else ExitCode.CONFLICT)
 
     def _lines(self, result: CarryOverJson) -> Iterator[str]:
-        would = "would " if result.dry_run else ""
-        for item in result.carried:
-            decided = f", decided findings: {item.dispositions}" if item.dispositions else ""
-            verb = "would carry over" if would else "carried over"
-            yield f"{verb}: {self._key(item)} ({item.model_partition}{decided})"
-        for item in result.retired:
-            verb = "would retire" if would else "retired"
-            yield f"{verb}: {self._key(item)} ({item.model_partition})"
+        """Yield a line for each file that moved, with what was carried by partition."""
+        verbs = (
+            ("would carry over", "would retire") if result.dry_run else ("carried over", "retired")
+        )
+        files: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for item in (*result.carried, *result.retired):
+            is_note = f"{item.old_note_path}/".startswith(f"{result.old_path}/")
+            counts = files[item.note_path if is_note else item.gate_path]
+            counts += Counter({item.model_partition: 1, "decided findings": item.dispositions})
+        for path, counts in files.items():
+            told = ", ".join(f"{name}: {number}" for name, number in counts.items())
+            yield f"{verbs[bool(result.retired)]}: {path} ({told})"
 
     def _left(self, result: CarryOverJson) -> Iterator[str]:
-        for item in (*result.refused, *result.not_identical):
-            why = "not identical" if item.code == "not-identical" else "refused"
-            yield f"{why}: {self._key(item)}: {item.message}"
-
-    def _key(self, item: MovedKeyJson) -> str:
-        gate = item.gate_path.removeprefix(f"{self.config.gates_folder}/").removesuffix(".md")
-        return f"{item.note_path} {gate}"
+        said = Counter(
+            (item.code, item.message) for item in (*result.refused, *result.not_identical)
+        )
+        for (code, message), number in said.items():
+            why = "not identical" if code == "not-identical" else "refused"
+            yield f"{why}: {message}" + f" (pairs: {number})" * (number > 1)

@@ -23,6 +23,10 @@ from review.vocabulary import Grouping
 
 # Tools of agents show some 30,000 characters of an answer.
 MAX_TOKENS = 7000
+_ANSWER = (
+    "Write no file, also where a prompt names one: give the blocks of all jobs on standard input to:"
+    " commonplace ingest_bundle_output --review-job-id {ids} --input-file - --actor {actor}"
+)
 
 
 class Command(ReviewCommand):
@@ -62,17 +66,15 @@ class Command(ReviewCommand):
         scope = selection_request(options) if has_scope else None
         request = request_of(TakeRequest, options, claim=claim, selection=scope)
         taken = take_jobs(request, corpus=self.corpus, now=self.now)
-        self.show(taken, _lines(taken, actor=options["actor"]))
+        ids = " ".join(str(job.review_job_id) for job in taken.jobs)
+        taken.answer = _ANSWER.format(ids=ids, actor=options["actor"])
+        self.show(taken, _lines(taken, ids))
 
 
-def _lines(taken: TakenJson, *, actor: str) -> Iterator[str]:
-    ids = " ".join(str(job.review_job_id) for job in taken.jobs)
+def _lines(taken: TakenJson, ids: str) -> Iterator[str]:
     pairs = sum(job.pair_count for job in taken.jobs)
     left = f"; left in this scope: {taken.left}" if taken.left else ""
-    yield (
-        f"jobs taken: {ids} (pairs: {pairs}{left}). Write no file; give all blocks on standard"
-        f" input to: commonplace ingest_bundle_output --review-job-id {ids} --input-file - --actor {actor}"
-    )
+    yield f"jobs taken: {ids} (pairs: {pairs}{left}). {taken.answer}"
     for job in taken.jobs:
         yield ""
         if job.shares_with:

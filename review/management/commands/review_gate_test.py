@@ -80,9 +80,9 @@ class Command(ReviewCommand):
         corpus, config = self.corpus, self.config
         partition = canonical_partition(options["model"] or RULES_PARTITION, config=config)
         gates, ran = corpus.gates.resolve(options["gates"]), RunResult()
-        request = TrialRequest(
-            gates, partition, options["actor"], options["repeat"], options["batch_size"]
-        )
+        # A rule gives the same answer each time.
+        repeat = 1 if partition == RULES_PARTITION else options["repeat"]
+        request = TrialRequest(gates, partition, options["actor"], repeat, options["batch_size"])
         if partition == RULES_PARTITION:
             gates = tuple(gate for gate in gates if gate.rule in RULES)
         elif not options["dry_run"]:

@@ -2,7 +2,7 @@
 like any agent. Ctrl-C ends it in order: what is complete is kept. Jobs of a sweep that was killed
 are closed first, with what their runs had left.
 
-    commonplace review_sweep --all-gates --runner rules --model rules
+    commonplace review_sweep --all-gates --runner rules
     commonplace review_sweep prose --runner claude-code --model claude-opus-4-6 --dry-run
     commonplace review_sweep --all-gates --runner codex --model gpt-5.1-codex@high --max-cost-usd 5 --wait-for-reset --json
     commonplace review_sweep --fix --note kb/notes/a.md --runner claude-code --apply
@@ -19,6 +19,8 @@ from review.management.kit.arguments import SCOPE, SELECTION, Arguments, Option
 from review.management.kit.command import ReviewCommand, require_option
 from review.management.kit.output import counted, left_out_lines, problem_lines
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
+from review.runners.registry import find_runner
+from review.settings import RULES_PARTITION
 from review.sweeps.feeder import StopReason
 from review.sweeps.progress import GIVEN_UP, SENT, FailureGroupJson, PlanJson, SweepJson
 from review.vocabulary import Grouping
@@ -50,6 +52,8 @@ class Command(ReviewCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if not options["fix"] and find_runner(options["runner"], config=self.config).in_process:
+            options["model"] = options["model"] or RULES_PARTITION
         _check(options)
         answer = (run_fixes if options["fix"] else run_sweep)(self, options)
         answer.schema = self.schema
@@ -66,7 +70,7 @@ def _check(options: dict[str, Any]) -> None:
     if options["model"] is None and not options["fix"]:
         raise UsageRefused(
             "a sweep reviews for one model partition",
-            hint=f"add --model {'rules' if options['runner'] == 'rules' else 'and the name of the model'}",
+            hint="add --model and the name of the model",
         )
 
 

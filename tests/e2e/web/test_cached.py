@@ -51,6 +51,12 @@ class TestSlowAnswers:
 
         assert asked() == 2
 
+    @pytest.mark.parametrize("path", ["/", "/notes/", "/gates/", "/matrix/", "/queue/", "/looks/"])
+    def test_of_each_page_can_be_kept(self, web, root, path):
+        review_pairs(root, ("a.md", "prose/x"))
+
+        assert [web.get(path).status_code for _ in range(2)] == [200, 200]
+
     def test_a_review_that_was_decided_leaves_the_list_at_once(self, web, root):
         (pair,) = review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
         before = web.get("/looks/").context["total"]

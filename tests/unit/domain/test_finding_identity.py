@@ -144,6 +144,20 @@ class TestChooseFingerprint:
             == own
         )
 
+    @pytest.mark.parametrize(
+        ("before", "after", "is_same"),
+        [
+            ("The acronym KB is never spelled out.", "Nobody is told what KB means.", True),
+            ("`guarded update` is not explained.", "The term “guarded update” is assumed.", True),
+            ("The acronym KB is never spelled out.", "KB and ISO are never spelled out.", False),
+            ("The title does not state the claim of this note.", "The title does not state a claim of this note.", True),
+            ("The title states no claim of the note at all here.", "The lead states no claim of the note at all here.", False),
+            ("The lead does not carry the point.", "The first paragraph misses it.", False),
+        ],
+    )  # fmt: skip
+    def test_without_a_quote_what_is_named_stands_for_the_place(self, before, after, is_same):
+        assert (chosen("", after, known("", before, of="seen")) == "seen") == is_same
+
     def test_the_same_words_about_two_places_are_two_findings(self):
         text = "This sentence names no source."
         own = fingerprint(**PATHS, quote="cannot both win", text=text)

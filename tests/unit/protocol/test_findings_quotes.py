@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.quote_location import quote_lines
+from review.protocol.quote_location import lines_after, quote_lines
 from tests.helpers.quotes import locate_quote
 
 NOTE = """---
@@ -153,3 +153,30 @@ class TestWholeLines:
     def test_words_in_their_case_come_before_others(self):
         assert quote_lines(self.NOTE, "a vague gate") == (7,)
         assert quote_lines(self.NOTE, "A Vague Gate") == (2, 5, 7)
+
+
+class TestTwoPlaces:
+    QUOTE = "The end comes twice: the end. A plain claim with code and a link"
+
+    @pytest.mark.parametrize(
+        ("quote", "line"),
+        [
+            pytest.param(QUOTE, 16, id="later-place-first"),
+            pytest.param("A plain claim with code, as the other note says", 6, id="of-two-notes"),
+            pytest.param("As it says: A quoted line of two lines", 10, id="words-ahead"),
+            pytest.param("A plain claim as the other note says", None, id="too-few-words"),
+        ],
+    )
+    def test_the_first_that_is_there_counts(self, quote, line):
+        assert locate_quote(NOTE, quote) == line
+
+    @pytest.mark.parametrize(
+        ("quote", "old", "new", "lines"),
+        [
+            pytest.param(QUOTE, "# The rule", "# The rule\n", (17,), id="kept"),
+            pytest.param(QUOTE, "`code`", "words", (), id="second-place-edited"),
+            pytest.param("A plain claim with code and a link that is", "and", "or", (), id="one-place"),
+        ],
+    )  # fmt: skip
+    def test_none_is_left_where_the_edit_deletes_a_part(self, quote, old, new, lines):
+        assert lines_after(NOTE, NOTE.replace(old, new), quote) == lines

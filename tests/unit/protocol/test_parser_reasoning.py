@@ -51,6 +51,9 @@ class TestReasoning:
             ),
             pytest.param(f"Thinking...\n{DRAFT}...done thinking.\n", id="ollama"),
             pytest.param(f"Thinking\u2026\n{DRAFT}\u2026done thinking.\n", id="ellipsis"),
+            pytest.param(f"## Thinking\n{DRAFT}No.\n## Answer\n", id="title"),
+            pytest.param(f"**Reasoning:**\n\n{DRAFT}\n**Final answer**\n", id="bold-title"),
+            pytest.param(f"### 思考过程\n{DRAFT}\n### 回答\n", id="title-in-chinese"),
         ],
     )
     def test_gives_way_to_the_answer_below_it(self, reasoning):
@@ -67,6 +70,9 @@ class TestReasoning:
             pytest.param(f"{DRAFT}No, that is wrong.\n</think>\n", id="no-opening-tag"),
             pytest.param(f'<think duration="9s">\n{DRAFT}', id="attributes"),
             pytest.param(f"<reflection>\n{DRAFT}No.\n</reflection>\n", id="another-name"),
+            pytest.param(f"## Thinking\n{DRAFT}No, that is wrong.\n", id="title"),
+            pytest.param(f"# Thought process:\n{DRAFT}Hm.\n## Answer\n\nNone.\n", id="and-another"),
+            pytest.param(f"**Gedankengang**\n{DRAFT}Das stimmt nicht.\n", id="title-in-german"),
         ],
     )
     def test_alone_is_no_answer(self, output):
@@ -94,6 +100,9 @@ class TestReasoning:
             pytest.param(f"{ANSWER}<|end|>\n", id="an-end-of-nothing"),
             pytest.param(f"[Analysis]\n{ANSWER}", id="a-title-in-brackets"),
             pytest.param(f"Thinking...\n{ANSWER}", id="a-spinner-without-an-end"),
+            pytest.param(f"## Reasoning\nI read it.\n\n{ANSWER}", id="a-title-above-the-answer"),
+            pytest.param(f"{ANSWER}## Thoughts\nWas that right?\n", id="a-title-below-it"),
+            pytest.param(f"## Analysis\n{ANSWER}Both pass.\n", id="a-title-of-answers"),
         ],
     )
     def test_tags_elsewhere_change_nothing(self, output):

@@ -89,6 +89,9 @@ class TestText:
             pytest.param(
                 "[notes]\nroots = ['../..']", "roots[0]: expected a folder below the root", id="root"
             ),
+            pytest.param(
+                "[notes]\nroots = ['kb/reference', 'Gardn']", "roots: expected a folder below", id="gone"
+            ),
             pytest.param("[gates]\nfolder = '/x'", "a folder below the root", id="absolute-folder"),
             pytest.param("[notes]\nexcludes = ['']", "notes.excludes[0]: Expected text", id="blank"),
             pytest.param("[notes]\nmax_bytes = -1", "max_bytes: Expected a whole number >= 1", id="size"),
