@@ -21,16 +21,20 @@ _TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|<[A-Za-z]")
 _CODE = re.compile(r"`[^`]*`")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
-    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|\S*(?:[{$]|\byour|_your|YOUR|XX))"
+    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|\S*(?:[{$]|\b(?:my|your)-|_your|YOUR|XX))"
 )
 # Names that nothing has: links to them show how a link is written.
 _MADE_UP = re.compile(
     r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo"
     r"|esempio|exemplo|beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?"
-    r"|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?).*|\w|\.{3}|…)",
+    r"|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?|->).*|\w|\.{3}|…)",
     re.IGNORECASE,
 )
 _TOP_PAGE = re.compile(r"/[\w-]+/?(?:#.*)?")
+_PIECE = re.compile(r"(?:^|/)(?:_(?!index)[^/]*|_?(?:snippets|includes|partials)/.*)")
+_FILE = re.compile(
+    r"\.(?:mdx?|html?|pdf|png|jpe?g|gif|svg|webp|txt|csv|json|ya?ml|zip)(?:[#?]|$)", re.I
+)
 _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
@@ -98,6 +102,10 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
     folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
     if flavour.makes_pages and _TOP_PAGE.fullmatch(link.target):
         return True
+    # What CommonMark is read by may give names of its own, and join pieces.
+    is_ours = _FILE.search(link.target) or link.kind is not LinkKind.REFERENCE
+    if _PIECE.search(page.given.note_path) or (flavour.name == "commonmark" and not is_ours):
+        return True
     is_page = flavour.makes_pages or path.endswith(".html")
     return is_page and bool(folder) and known is not None and folder not in known
 
@@ -159,9 +167,13 @@ def _is_named(text: str, url: InlineLink) -> bool:
 def _is_explained(block: Block, url: InlineLink) -> bool:
     """True if words say what the address leads to: a citation, an item, or the item above."""
     before, after = block.text[: url.start].strip(" <*_`"), block.prose[url.end :].strip(" .)>*_|")
+    is_item = block.kind is BlockKind.ITEM
     if before:
-        return before.endswith((":", "\uff1a")) or (not after and bool(_CLOSED.search(before)))
-    return block.kind is BlockKind.ITEM and (word_count(after) > 1 or len(block.inside) > 1)
+        is_closed = _CLOSED.search(before) or (is_item and word_count(before) > _MANY)
+        return before.endswith((":", "\uff1a")) or (
+            not after.partition("\n")[0] and bool(is_closed)
+        )
+    return is_item and (word_count(after) > 1 or len(block.inside) > 1)
 
 
 @rule(
