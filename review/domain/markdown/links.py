@@ -170,7 +170,11 @@ def resolve_link(
             path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
             if base.flavour.name == "logseq":  # which writes `a/b` as `a___b.md`
                 path = path or _by_stem(name.replace("/", "___"), note_path, base.stems)
-                path = path or _in_assets(name.rpartition("assets/")[2], note_path, base.known)
+                file = name.rpartition("assets/")[2]
+                ways = (f"{up}assets/{file}" for up in ("../", "../../"))
+                path = path or next(
+                    filter(None, (_by_path(w, note_path, base) for w in ways)), None
+                )
             if path:
                 return ResolvedLink(path, anchor)
     if _EXTERNAL.match(target) or _is_of_a_site(target, base):
@@ -237,13 +241,6 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
             if found := base.pages.get(page_of(path, base.flavour)):
                 return found
     return _by_site(name, note_path, base, is_of_root=is_of_root)
-
-
-def _in_assets(name: str, note_path: str, known: Collection[str]) -> str | None:
-    """Find a file in the folder that Logseq keeps beside those of pages and journals."""
-    parts = note_path.split("/")[:-2]
-    paths = ("/".join([*parts[:end], "assets", name]) for end in range(len(parts), -1, -1))
-    return next((path for path in paths if path in known), None)
 
 
 def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> str | None:

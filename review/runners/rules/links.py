@@ -32,9 +32,6 @@ _MADE_UP = re.compile(
 )
 _TOP_PAGE = re.compile(r"/[\w-]+/?(?:#.*)?")
 _PIECE = re.compile(r"(?:^|/)(?:_(?!index)[^/]*|_?(?:snippets|includes|partials)/.*)")
-_FILE = re.compile(
-    r"\.(?:mdx?|html?|pdf|png|jpe?g|gif|svg|webp|txt|csv|json|ya?ml|zip)(?:[#?]|$)", re.I
-)
 _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
@@ -52,8 +49,7 @@ _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
     r"(?:[\w-]+::|#[\w/-]+) .*|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
-# What stands between words and the address that closes them; "[x] (address)" is a slip.
-_CLOSED = re.compile(r"\w.*(?:[;,.!?\uff0c\u3002]|\s[-\u2013\u2014]|[-=]>|[^\s\])]\s?\()$")
+_ADDRESSES = re.compile(r"(?:https?|ftp)://\S*")
 _INDEX = re.compile(
     r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
     re.IGNORECASE,
@@ -94,20 +90,24 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
         return flavour.name == "logseq" or not any(
             other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
         )
-    is_name = flavour.name == "hugo" and "/" not in link.target
-    if is_name and re.search(rf"ref\s+\W?{re.escape(link.target)}", page.line(link.line)):
-        return True  # the build of the site fails, unless it brings the page in
     # A page of a folder that is not here may be brought in by the build of the site.
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
     folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
     if flavour.makes_pages and _TOP_PAGE.fullmatch(link.target):
         return True
-    # What CommonMark is read by may give names of its own, and join pieces.
-    is_ours = _FILE.search(link.target) or link.kind is not LinkKind.REFERENCE
-    if _PIECE.search(page.given.note_path) or (flavour.name == "commonmark" and not is_ours):
+    if _PIECE.search(page.given.note_path) or _is_name(page, link):
         return True
     is_page = flavour.makes_pages or path.endswith(".html")
     return is_page and bool(folder) and known is not None and folder not in known
+
+
+def _is_name(page: Page, link: RuleLink) -> bool:
+    """True for a name that a build looks up, and fails without: `ref` of Hugo, labels of a book."""
+    name, is_label = page.given.flavour.name, link.kind is LinkKind.REFERENCE
+    if name == "hugo":
+        is_label = bool(re.search(rf"ref\s+\W?{re.escape(link.target)}", page.line(link.line)))
+    is_path = re.search(r"[/#]|\.(?:md|html)", link.target)
+    return name in ("commonmark", "hugo") and is_label and not is_path
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -130,7 +130,9 @@ def _is_shown_as_code(line: str, target: str) -> bool:
     "Write `[what it is](address)`, or put a literal address between backticks.",
 )
 def bare_urls(page: Page) -> Iterator[TypedFinding]:
-    for block in page.prose:
+    last: Block | None = page.blocks[0] if page.blocks else None
+    for heading, block in page.sections:
+        opens, last = heading is not last, heading
         for url in block.inline.urls:
             # The name of a site says what it leads to, and so does what the reader is told to type.
             is_host = _HOST_ONLY.fullmatch(url.target)
@@ -139,7 +141,8 @@ def bare_urls(page: Page) -> Iterator[TypedFinding]:
                 continue
             if block.link_at(url.start):
                 continue
-            says = is_host or _TYPED.search(block.text[: url.start]) or _is_explained(block, url)
+            says = is_host or _TYPED.search(block.text[: url.start])
+            says = says or _is_explained(block, url, opens=opens)
             said = "a naked address: a reader cannot tell what it leads to"
             severity = info_if(bool(says))
             yield block.finding(said, url.start, before=_CONTEXT, severity=severity)
@@ -164,16 +167,16 @@ def _is_named(text: str, url: InlineLink) -> bool:
     return bool(others) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
 
 
-def _is_explained(block: Block, url: InlineLink) -> bool:
-    """True if words say what the address leads to: a citation, an item, or the item above."""
-    before, after = block.text[: url.start].strip(" <*_`"), block.prose[url.end :].strip(" .)>*_|")
-    is_item = block.kind is BlockKind.ITEM
+def _is_explained(block: Block, url: InlineLink, *, opens: bool) -> bool:
+    """True if words say what the address leads to: those of its sentence or item, or a heading."""
+    before = _ADDRESSES.sub("", block.text[: url.start]).strip(" <*_`,;")
+    after = block.prose[url.end :].strip(" .)>*_|")
     if before:
-        is_closed = _CLOSED.search(before) or (is_item and word_count(before) > _MANY)
-        return before.endswith((":", "\uff1a")) or (
-            not after.partition("\n")[0] and bool(is_closed)
-        )
-    return is_item and (word_count(after) > 1 or len(block.inside) > 1)
+        is_slip = before.rstrip("( ").endswith("]")  # "[words] (address)"
+        is_closed = not after.partition("\n")[0] and word_count(before) > _MANY
+        return before.endswith((":", "\uff1a")) or (is_closed and not is_slip)
+    is_nested = opens or len(block.inside) > 1
+    return (is_nested and not after) or (block.kind is BlockKind.ITEM and word_count(after) > 1)
 
 
 @rule(

@@ -44,6 +44,7 @@ _WHOLE_PLACEHOLDER = re.compile(
     r"under construction|placeholder(?: text)?))[*_)\]]{0,3}[.!…]{0,3}"
 )
 _FEWEST_FILLERS = 3
+_TASK = re.compile(r"[#* ]*TODO\b")  # which Logseq keeps in a block of its own
 _MARKED = "a mark of work to be done"
 # Templates, and what tells of a day, as it was then.
 _PASSING = re.compile(
@@ -171,17 +172,18 @@ def _is_no_prose(block: Block) -> bool:
     "Write what is missing, or take the place out and keep the task where tasks are kept.",
 )
 def placeholder_text(page: Page) -> Iterator[TypedFinding]:
-    severity = info_if(bool(_PASSING.search(page.given.note_path)))
-    gravity = (
-        Severity.FAIL if severity is Severity.WARN and not _shows_filler(page) else Severity.INFO
-    )
+    is_passing = bool(_PASSING.search(page.given.note_path))
+    severity, tasks = info_if(is_passing), page.given.flavour.name == "logseq"
+    # Where the source is shown too, or the filler stands again and again, it shows a layout.
+    is_shown = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
+    is_shown |= is_passing or len(_LOREM.findall(page.given.text)) >= _FEWEST_FILLERS
     for block in page.texts:
         kind, prose = block.kind, block.prose
-        if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
+        if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE) or (tasks and _TASK.match(prose)):
             continue
-        for found in _LOREM.finditer(prose):
+        for found in () if is_shown else _LOREM.finditer(prose):
             said = "filler text stands for what is to be written"
-            yield block.finding(said, found.start(), before=_CONTEXT, severity=gravity)
+            yield block.finding(said, found.start(), before=_CONTEXT, severity=Severity.FAIL)
         is_whole = _WHOLE_PLACEHOLDER.fullmatch(prose.strip())
         if kind in (BlockKind.CELL, BlockKind.HEADER):
             if kind is BlockKind.CELL and prose.strip(" *_()[]") in ("TODO", "FIXME", "TBD", "TBC"):
@@ -189,24 +191,8 @@ def placeholder_text(page: Page) -> Iterator[TypedFinding]:
         elif is_whole and kind is not BlockKind.HEADING:
             yield block.finding("a placeholder stands in place of the text", severity=severity)
         else:
-            for found in _marks(page, block):
+            for found in _PLACEHOLDER.finditer(prose):
                 yield block.finding(_MARKED, found.start(), before=_CONTEXT, severity=severity)
-
-
-def _shows_filler(page: Page) -> bool:
-    """True if filler shows a layout: its source is shown too, or it stands again and again."""
-    in_code = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
-    return in_code or len(_LOREM.findall(page.given.text)) >= _FEWEST_FILLERS
-
-
-def _marks(page: Page, block: Block) -> Iterator[re.Match[str]]:
-    """Marks of work, but for a block that Logseq keeps as a task, and "Totally Big Duck (TBD)"."""
-    for found in _PLACEHOLDER.finditer(block.prose):
-        before = block.text[: found.start()]
-        is_task = page.given.flavour.name == "logseq" and not before.strip("#* ")
-        capitals = "".join(filter(str.isupper, before))
-        if not is_task and not (found[0][0] == "(" and capitals.endswith(found[0].strip("()"))):
-            yield found
 
 
 @rule("times are given so that they stay true", "Name the date or the version that is meant.")

@@ -138,6 +138,8 @@ class TestBareUrls:
             "- A. Writer, *A Title*, 2021, https://spec.org/1",
             "- https://spec.org/driver is a driver for it",
             "- The primer of design\n  - https://spec.org/primer",
+            "# A tool for plots\n\nhttps://spec.org/plots",
+            "- Work: https://spec.org/1, https://spec.org/2 and on",
         ],
     )
     def test_only_remarks_on_addresses_that_say_what_they_are(self, text):
