@@ -130,7 +130,7 @@ def _is_shown_as_code(line: str, target: str) -> bool:
     "Write `[what it is](address)`, or put a literal address between backticks.",
 )
 def bare_urls(page: Page) -> Iterator[TypedFinding]:
-    last: Block | None = page.blocks[0] if page.blocks else None
+    last: object = page
     for heading, block in page.sections:
         opens, last = heading is not last, heading
         for url in block.inline.urls:
