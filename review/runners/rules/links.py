@@ -36,7 +36,7 @@ _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
     r"(?:\b(?:url|uri|address|endpoint|indirizzo|adresse|direcci[oó]n|endereço|адрес)(?: is)?:?|地址"
-    r"|\b(?:go|browse|points?|listens?|running|redirects?"
+    r"|\b(?:is|to)|\b(?:go|browse|points?|listens?|running|redirects?"
     r"|nav[ie]g\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
     r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
     re.IGNORECASE,
@@ -136,15 +136,13 @@ def bare_urls(page: Page) -> Iterator[TypedFinding]:
         for url in block.inline.urls:
             # The name of a site says what it leads to, and so does what the reader is told to type.
             is_host = _HOST_ONLY.fullmatch(url.target)
-            is_name = is_host and url.target.startswith("www.")
-            if is_name or _EXAMPLE_HOST.match(url.target) or _is_named(block.text, url):
+            is_name = bool(is_host and url.target.startswith("www."))
+            is_name |= bool(_EXAMPLE_HOST.match(url.target)) or _is_named(block.text, url)
+            if is_name or block.link_at(url.start):
                 continue
-            if block.link_at(url.start):
-                continue
-            says = is_host or _TYPED.search(block.text[: url.start])
-            says = says or _is_explained(block, url, opens=opens)
+            says = bool(is_host or _TYPED.search(block.text[: url.start]))
+            severity = info_if(says or _is_explained(block, url, opens=opens))
             said = "a naked address: a reader cannot tell what it leads to"
-            severity = info_if(bool(says))
             yield block.finding(said, url.start, before=_CONTEXT, severity=severity)
 
 
@@ -156,8 +154,6 @@ def _is_named(text: str, url: InlineLink) -> bool:
         return True
     if url.target.endswith((".git", "://")) or text.startswith(("...", "…", "<"), url.end):
         return True  # to be cloned, or not the whole of it
-    if "Copyright (c)" in text:
-        return True
     above, _, line = text[: url.start].rpartition("\n")
     rest = text[url.end :].partition("\n")[0]
     if _METADATA.fullmatch(f"{line}{url.target}{rest}".strip()):

@@ -20,7 +20,6 @@ from review.runners.rules.words import (
     shown,
     word_count,
 )
-from review.vocabulary import Severity
 
 _FEWEST_REPEATED_WORDS = 15
 _TABS = re.compile(
@@ -35,7 +34,7 @@ _PLACEHOLDER = re.compile(
     rf"|(?<![\"”] )[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
     r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
-    r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[])"
+    r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[/\\])"
     r"|(?<![\\/=])<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>"
 )
 _WHOLE_PLACEHOLDER = re.compile(
@@ -183,7 +182,7 @@ def placeholder_text(page: Page) -> Iterator[TypedFinding]:
             continue
         for found in () if is_shown else _LOREM.finditer(prose):
             said = "filler text stands for what is to be written"
-            yield block.finding(said, found.start(), before=_CONTEXT, severity=Severity.FAIL)
+            yield block.finding(said, found.start(), before=_CONTEXT)
         is_whole = _WHOLE_PLACEHOLDER.fullmatch(prose.strip())
         if kind in (BlockKind.CELL, BlockKind.HEADER):
             if kind is BlockKind.CELL and prose.strip(" *_()[]") in ("TODO", "FIXME", "TBD", "TBC"):

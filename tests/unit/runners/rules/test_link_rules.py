@@ -118,7 +118,6 @@ class TestBareUrls:
             "![plot](https://spec.org/p.png)",
             "It is <code>https://spec.org/<b>8080</b>/x</code>.",
             "Clone https://spec.org/team/tool.git first.",
-            "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
             "Readers of www.spec.org, and of www.gov.uk too.",
             "It is so [@https://spec.org/items/7].",
             "- Issue #: https://spec.org/7\n- Pull request #: https://spec.org/8",
@@ -133,6 +132,8 @@ class TestBareUrls:
         "text",
         [
             "It runs at https://spec.org.",
+            "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
+            "Set the field to https://spec.org/login, then save.",
             "Navigate to https://spec.org/download now.",
             "The test cases that are good to know: https://spec.org/tests",
             "- A. Writer, *A Title*, 2021, https://spec.org/1",
