@@ -26,7 +26,6 @@ class ReviewError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.FAILED
     code: ClassVar[str] = "review-error"
-    label = "error"  # before the message, for people
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -35,10 +34,9 @@ class ReviewError(Exception):
                 f"-{char.lower()}" if char.isupper() else char for char in cls.__name__
             ).lstrip("-")
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", label: str = "error") -> None:
         super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint, self.label = message, hint, label
 
     def document(self) -> dict[str, object]:
         """`error/1`."""

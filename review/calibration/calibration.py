@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from review.calibration.documents import (
     AgreementJson,
     CalibrationJson,
@@ -176,7 +178,11 @@ class _Reading:
             ):
                 key = (of, name or "", sha256 or "", first, second)
                 tables[key] = tables.get(key, Agreement()) + table
-        return [_agreement(*key, table=tables[key]) for key in sorted(tables)]
+        alphas = {sha: found.alphas.get(text) for text, (sha, _is_now) in digests.items()}
+        return [
+            replace(_agreement(*key, table=tables[key]), alpha=_rounded(alphas.get(key[2])))
+            for key in sorted(tables)
+        ]
 
 
 def _agreement(

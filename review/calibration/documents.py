@@ -74,7 +74,8 @@ class GroupRecordJson(TrackRecordJson, kw_only=True):
 class AgreementJson(Document, kw_only=True):
     """Two partitions on the same texts, `of` a `gate` text, a `lens`, or all gates (`partition`).
 
-    `stricter` names the partition that flags more, where `mcnemar_p` is below 0.05.
+    `stricter` names the partition that flags more, where `mcnemar_p` is below 0.05. `alpha` is that
+    of all partitions on the gate's text, where more than two judged notes by it.
     """
 
     of: str
@@ -91,6 +92,7 @@ class AgreementJson(Document, kw_only=True):
     ac1: float | None
     mcnemar_p: float
     stricter: str | None
+    alpha: float | None = None
 
 
 class CalibrationJson(Document, kw_only=True):

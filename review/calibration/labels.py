@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import chain, combinations, groupby
 from operator import itemgetter
 from typing import NamedTuple
 
 from django.db.models import Count, F, OuterRef, Q, Subquery
 
 from review.domain.paths import gate_label, lens_of
-from review.domain.statistics import Agreement, Beta, Proportion, pooled_mean, shrunk
+from review.domain.statistics import Agreement, Beta, Proportion, krippendorff, pooled_mean, shrunk
 from review.models import (
     CurrentAcceptance,
     DecisionEvent,
@@ -174,6 +174,7 @@ class Decisions:
     counts: dict[Cell, dict[str, int]] = field(default_factory=dict)
     flips: dict[Cell, Proportion] = field(default_factory=dict)
     tables: dict[AgreementKey, Agreement] = field(default_factory=dict)
+    alphas: dict[int, float | None] = field(default_factory=dict)  # by text of a gate
 
 
 def read_decisions(gates: Collection[int] | None = None) -> Decisions:
@@ -206,6 +207,12 @@ def read_decisions(gates: Collection[int] | None = None) -> Decisions:
             found.flips[cell] = Proportion(flips, len(repeated))
             flagging = frozenset(key for key in flagged if flagged[key] >= passed[key])
             judged.append((partition, flagging, frozenset(passed | flagged)))
+        if len(judged) > 2:
+            seen = Counter(chain.from_iterable(texts for *_flags, texts in judged))
+            flags_of = Counter(chain.from_iterable(flagging for _name, flagging, _texts in judged))
+            found.alphas[text] = krippendorff(
+                (flags_of[key], n - flags_of[key]) for key, n in seen.items()
+            )
         for one, other in combinations(judged, 2):
             if table := _table(one[1:], other[1:]):
                 found.tables[gate, text, one[0], other[0]] = table

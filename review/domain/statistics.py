@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from math import exp, fsum, lgamma, log, sqrt
 
@@ -86,6 +87,17 @@ def shrunk(own: Proportion, *, mean: float, weight: float) -> Beta:
 def pooled_mean(whole: Proportion) -> float:
     """Return the mean that single members of a group are drawn to; ½ where nothing is known."""
     return (whole.k + 0.5) / (whole.n + 1)
+
+
+def krippendorff(ratings: Iterable[tuple[int, int]]) -> float | None:
+    """Return the alpha of several judges from the flags and passes of each text (Krippendorff 2011).
+
+    Texts that one judge rated do not count; None: nothing else could have come out.
+    """
+    several = [(flags, passes) for flags, passes in ratings if flags + passes > 1]
+    flagged, passed = (sum(rated[at] for rated in several) for at in (0, 1))
+    observed = sum(flags * passes / (flags + passes - 1) for flags, passes in several)
+    return 1 - observed * (flagged + passed - 1) / (flagged * passed) if flagged * passed else None
 
 
 @dataclass(frozen=True)

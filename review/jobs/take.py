@@ -179,6 +179,5 @@ class _Taking:
         elif self.left_out:
             named = ", ".join(f"{name} {number}" for name, number in self.left_out.items())
             why = f"{why}; left out by options: {named}"
-        found = NothingToTake(why, hint=hint)
-        found.label = "done" if why.partition(";")[0] == _DONE else found.label
-        return found
+        is_done = why.partition(";")[0] == _DONE
+        return NothingToTake(why, hint=hint, label="done" if is_done else "error")

@@ -73,7 +73,7 @@ class GateCatalog:
             none = "resolve_gates lists them"
             if not known:
                 none = "there is no gate; review_init makes some"
-            elif written.endswith(".md"):
+            elif written.endswith(".md") and self.folder not in name:
                 none = f"notes stand behind --note: --note {shlex.quote(name)}"
             folders = {gate_id.rpartition("/")[0] for gate_id in known}
             hint = paths.did_you_mean(bare, {*known, *folders} - {""}) or none

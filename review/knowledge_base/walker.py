@@ -144,7 +144,8 @@ class Scanner:
             reason = self._rules.refusal(path)
             spellings = self._spellings(path) if not reason else None
             if spellings == ():
-                near = did_you_mean(path, self._known_paths())
+                known = Scanner(self._root, self._rules, self._disk_paths).walk_roots()
+                near = did_you_mean(path, (entry.path for entry in known.entries))
                 raise NoSuchNote(f"{path!r} does not exist below the root", hint=near)
             for disk_path in spellings or ():
                 # os.path, because Path.is_dir raises where it may not look.
@@ -196,10 +197,6 @@ class Scanner:
         if is_below_root and not self._rules.refusal(real) and not self._excludes_all(real):
             path, disk_path = composed(real), real
         return _Folder(path, disk_path, real)
-
-    def _known_paths(self) -> list[str]:
-        found = Scanner(self._root, self._rules, self._disk_paths).walk_roots()
-        return [entry.path for entry in found.entries]
 
     def _spellings(self, path: str) -> tuple[str, ...] | None:
         try:

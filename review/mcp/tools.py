@@ -52,10 +52,6 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
     reads: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
 
-    def call(self, runner: str) -> Call:
-        """Return the command for the arguments; `runner` is the client."""
-        return self._call()
-
     def _call(self, stdin: bytes = b"", **more: Any) -> Call:
         """Return the command with the arguments as its options: lists behind them, gates in front."""
         words = [*self.words]
@@ -70,8 +66,8 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
         return Call(self.command, tuple(words), stdin)
 
     def calls(self, runner: str) -> Sequence[Call]:
-        """Return the commands, one for each job where there are several."""
-        return [self.call(runner)]
+        """Return the commands, one for each job where there are several; `runner` is the client."""
+        return [self._call()]
 
 
 class Status(Tool):
@@ -94,8 +90,8 @@ class Stale(Tool):
     limit: _Limit = 200
     after: _After = ""
 
-    def call(self, runner: str) -> Call:
-        return self._call(all_gates=not self.gates)
+    def calls(self, runner: str) -> Sequence[Call]:
+        return [self._call(all_gates=not self.gates)]
 
 
 class TakeJobs(Tool):
@@ -127,11 +123,11 @@ class TakeJobs(Tool):
         int, Meta(ge=1, description="of all prompts together; above the default, one job is taken")
     ] = PROMPT_TOKENS
 
-    def call(self, runner: str) -> Call:
+    def calls(self, runner: str) -> Sequence[Call]:
         skips = self.skip_rules and bool(self.gates or self.all_gates)
         has_model = bool(self.runner_model)
         jobs = self.jobs if self.max_tokens <= PROMPT_TOKENS else 1
-        return self._call(runner=runner, skip_rules=skips, effort_unknown=has_model, jobs=jobs)
+        return [self._call(runner=runner, skip_rules=skips, effort_unknown=has_model, jobs=jobs)]
 
 
 class JobReviews(msgspec.Struct, forbid_unknown_fields=True):
@@ -176,9 +172,9 @@ class Findings(Tool):
     limit: _Limit = 50
     after: _After = ""
 
-    def call(self, runner: str) -> Call:
+    def calls(self, runner: str) -> Sequence[Call]:
         severity = self.severity or ["warn", "fail"]
-        return self._call(gates=[], gate=self.gates, severity=severity)
+        return [self._call(gates=[], gate=self.gates, severity=severity)]
 
 
 class FixPrompt(Tool):
@@ -187,8 +183,8 @@ class FixPrompt(Tool):
     note: _Name
     after: _After = ""
 
-    def call(self, runner: str) -> Call:
-        return Call("fix_prompt", (self.note,))
+    def calls(self, runner: str) -> Sequence[Call]:
+        return [Call("fix_prompt", (self.note,))]
 
 
 class Disposal(msgspec.Struct, forbid_unknown_fields=True):
@@ -203,12 +199,12 @@ class Dispose(Tool):
     reads: ClassVar[bool] = False
     findings: Annotated[list[Disposal], Meta(min_length=1, max_length=200)]
 
-    def call(self, runner: str) -> Call:
+    def calls(self, runner: str) -> Sequence[Call]:
         lines = (
             f"{item.fingerprint}: {item.state}: {' '.join(item.reason.split())}\n"
             for item in self.findings
         )
-        return Call("dispose_finding", ("-",), "".join(lines).encode("utf-8", "replace"))
+        return [Call("dispose_finding", ("-",), "".join(lines).encode("utf-8", "replace"))]
 
 
 class AckTrivial(Tool):
@@ -219,8 +215,8 @@ class AckTrivial(Tool):
     model: _Model
     notes: _Notes = []
 
-    def call(self, runner: str) -> Call:
-        return self._call(all_gates=True)
+    def calls(self, runner: str) -> Sequence[Call]:
+        return [self._call(all_gates=True)]
 
 
 class Check(Tool):
@@ -232,8 +228,8 @@ class Check(Tool):
     text: str = ""
     gates: _Gates = []
 
-    def call(self, runner: str) -> Call:
-        return self._call(self.text.encode("utf-8", "replace"), text="-" if self.text else "")
+    def calls(self, runner: str) -> Sequence[Call]:
+        return [self._call(self.text.encode("utf-8", "replace"), text="-" if self.text else "")]
 
 
 _ALL = (

@@ -35,6 +35,7 @@ from review.selection.freshness import ChangeReader
 from review.settings import Config
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
+    QUEUED_DECISIONS,
     AcceptanceKind,
     Decision,
     DispositionState,
@@ -240,15 +241,18 @@ def _latest(pairs: QuerySet[ReviewPair], column: str) -> dict[Key, int]:
 def _findings(
     corpus: Corpus, path: str, sha256: str | None, accepted: Iterable[CurrentAcceptance]
 ) -> list[NoteFindingJson]:
-    """Open findings of current reviews: each once, as its latest review has it; gravest first."""
+    """Open findings that the queue has: of the last review of each gate that objects; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
     rows = [
         (row, pair)
         for row in accepted
         if (pair := row.event.review_pair) is not None
+        and row.decision in QUEUED_DECISIONS
         and row.event.kind != AcceptanceKind.OVERRIDE
         and gates.get(row.gate.path) == row.gate_snapshot.content_sha256
     ]
+    last = {row.gate_id: row.pk for row, _pair in sorted(rows, key=lambda item: item[0].event_id)}
+    rows = [(row, pair) for row, pair in rows if last[row.gate_id] == row.pk]
     reviewed = [(pair, path, row.gate.path) for row, pair in rows]
     found = read_findings_now(corpus, reviewed, digests={path: sha256} if sha256 else {})
     items = [

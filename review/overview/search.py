@@ -156,6 +156,7 @@ PER_KIND = 50
 _MAX_JUMPS = 10
 _KEY = re.compile("[0-9]{1,18}")
 _FINGERPRINT = re.compile("[0-9a-f]{6,16}")
+_NAMED = re.compile(r"(?:(job|review|finding)[\s:-]*)?[#\[]?([0-9a-f]+)\]?")
 _EVENTS_AT_ONCE = 100
 _NOTES_AT_ONCE = 100
 
@@ -276,17 +277,23 @@ def _add_reviews(index: WordIndex, deadline: float) -> bool:
 
 
 def find_jumps(query: str) -> list[JumpJson]:
-    """Find the job and the review with this number, and findings by the start of a fingerprint."""
-    word = query.strip().lower()
+    """Find the job and the review with this number, and findings by the start of a fingerprint.
+
+    What it is may stand before it: `job 7`, `Review #7`.
+    """
+    named = _NAMED.fullmatch(query.strip().lower())
+    if named is None:
+        return []
+    kind_named, word = named.groups()
     found: list[JumpJson] = []
     if _KEY.fullmatch(word):
-        named = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}
+        numbered = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}
         found += [
             JumpJson(kind=kind, key=word)
-            for kind, rows in named.items()
-            if rows.filter(pk=word).exists()
+            for kind, rows in numbered.items()
+            if kind_named in (None, kind) and rows.filter(pk=word).exists()
         ]
-    if _FINGERPRINT.fullmatch(word):
+    if kind_named in (None, "finding") and _FINGERPRINT.fullmatch(word):
         # A range, which an index answers; "g" sorts after every hexadecimal digit.
         matching = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")
         rows = matching.order_by("fingerprint", "pk").values_list("fingerprint", "text")

@@ -46,15 +46,16 @@ class Closing(NamedTuple):
         job_id, run = self.job.pk, self.outcome
         if run.text is None:
             return {}
-        request = IngestRequest(
-            actor,
-            outputs={job_id: run.text},
-            telemetry=run.telemetry,
-            failure=run.failure,
-            typed=run.typed,
-            lease=self.lease,
-        )
-        return {job_id: request}
+        return {
+            job_id: IngestRequest(
+                actor,
+                outputs={job_id: run.text},
+                telemetry=run.telemetry,
+                failure=run.failure,
+                typed=run.typed,
+                lease=self.lease,
+            )
+        }
 
 
 def close_job(

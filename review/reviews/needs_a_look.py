@@ -177,8 +177,8 @@ def _is_settled(pair: ReviewPair, reason: LookReason, findings: Sequence[QueueFi
     if reason not in _BY_FINDINGS:
         return False
     if not findings:
-        paths = {"note_path": pair.note.path, "gate_path": pair.gate.path}
-        own = review_fingerprint(**paths, partition=pair.job.model_partition.name)
+        note, gate, name = pair.note.path, pair.gate.path, pair.job.model_partition.name
+        own = review_fingerprint(note_path=note, gate_path=gate, partition=name)
         return any(last.state != DispositionState.OPEN for last in latest_decided([own]).values())
     grave_only = pair.decision == Decision.PASS
     return not any(

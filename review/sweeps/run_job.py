@@ -113,25 +113,27 @@ class Beats:
 class Closings:
     """The ended jobs of this process: outputs that wait for the store are ingested together."""
 
-    _waiting: dict[int, IngestRequest] = field(default_factory=dict)
+    waiting: dict[int, IngestRequest] = field(default_factory=dict)
     _answers: dict[int, IngestedJobJson | ReviewError] = field(default_factory=dict)
 
     def close(self, closing: Closing, *, worker: Worker) -> IngestedJobJson:
         """Close a job; raises as `close_job` does."""
         job_id, requests = closing.job.pk, closing.requests(worker.actor)
-        self._waiting |= requests
+        self.waiting |= requests
         try:
             return retry_while_busy(lambda: self._close(closing, worker), stop=worker.stop)
         finally:
-            self._waiting.pop(job_id, None)
+            self.waiting.pop(job_id, None)
             self._answers.pop(job_id, None)
 
     def _close(self, closing: Closing, worker: Worker) -> IngestedJobJson:
         job_id, config, now = closing.job.pk, worker.config, worker.clock()
-        if job_id in self._waiting and job_id not in self._answers:
-            waiting = self._waiting.copy()
-            for done in self._answers.keys() & waiting:
-                del waiting[done]
+        if job_id in self.waiting and job_id not in self._answers:
+            waiting = {
+                key: request
+                for key, request in self.waiting.copy().items()
+                if key not in self._answers
+            }
             # What fails for another job's sake is tried alone.
             with suppress(DatabaseError):
                 self._answers |= ingest_each(waiting, config=config, now=now)

@@ -46,6 +46,7 @@ urlpatterns = [
     path("matrix/", matrix.matrix, name="matrix"),
     path("matrix/request", matrix.request_cells, name="request-cells"),
     path("gates/", gates.gates, name="gates"),
+    path("gates/<path:gate_id>/", RedirectView.as_view(pattern_name="gate", permanent=True)),
     path("gates/<path:gate_id>", gates.gate, name="gate"),
     path("search", search.search, name="search"),
     path("queue/", queue.queue, name="queue"),

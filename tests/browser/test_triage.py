@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from review.models import Disposition
+from review.models import DecisionEvent, Disposition
 from tests.browser.triaging import TEN, in_focus, settle, shown, wait_for_states
 from tests.builders import NOTE, make_gate, make_root
+from tests.helpers.reviewed import UNDECIDED, review_pairs
 from tests.helpers.triage import decide, report
 
 
@@ -133,7 +134,7 @@ class TestKeyboard:
         page.wait_for_url(f"**/findings/{marks[1]}/")
 
         assert wait_for_states(visit, 1) == {marks[0]: ["fixed"]}
-        assert "Left alone" not in page.locator("main").inner_text()
+        assert "Not changed" not in page.locator("main").inner_text()
 
     def test_slash_filters_and_escape_leaves_the_field(self, visit, marks):
         page = visit.open("/queue/")
@@ -263,6 +264,26 @@ class TestServerAway:
         assert Disposition.objects.get().reason == "a table needs no source"
         unsaved.wait_for(state="detached")
         assert shown(visit) == TEN[1:]
+
+    @pytest.mark.parametrize("place", ["finding", "look"])
+    def test_a_form_waits_for_a_server_that_is_away(self, visit, marks, root, place):
+        review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
+        path, field, button, made = {
+            "finding": (f"/findings/{marks[0]}/", "textarea[name=reason]", "Reject", Disposition),
+            "look": ("/looks/", "input[name=reason]", "Pass", DecisionEvent),
+        }[place]
+        page = visit.open(path)
+        page.fill(field, "a table needs no source")
+        unsaved = page.locator(".unsaved")
+
+        with visit.expecting_complaints():
+            page.context.set_offline(True)
+            page.get_by_role("button", name=button).first.click()
+            unsaved.wait_for()
+            page.context.set_offline(False)
+            unsaved.wait_for(state="detached")
+
+        assert made.objects.get().reason == "a table needs no source"
 
     def test_the_list_stays_where_it_is_when_undo_is_offered(self, visit, marks):
         page = visit.open("/queue/")

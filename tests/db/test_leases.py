@@ -205,7 +205,7 @@ class TestClosings:
     def wait(self, late, *closings):
         """As threads that have ended their runs, and wait for the store."""
         for closing in closings:
-            late.closings._waiting |= closing.requests(late.actor)
+            late.closings.waiting |= closing.requests(late.actor)
 
     def test_ingest_together_what_waits_and_refuse_each_job_for_itself(self, root, late):
         first, other, lost, empty = (closing(root, pair, late) for pair in (AX, AY, BX, BY))

@@ -192,6 +192,21 @@ class TestFigures:
         assert (row["flips"]["k"], row["flips"]["n"]) == (1, 2)
         assert document["agreement"] == []
 
+    def test_three_partitions_have_an_alpha_beside_their_pairs(self, root):
+        judged = {"cheap": "wp", "other": "wwp", "strong": "wpp"}
+        for partition, words in judged.items():
+            for note, word in enumerate(words):
+                review = warn("x") if word == "w" else PASS
+                name = (f"n{note:02}.md", "prose/x")
+                review_pairs(root, name, review=review, model_partition=partition)
+
+        rows = run("review_calibration", "--agreement", "--json").json["agreement"]
+
+        # Flags and passes of the notes: 3 and 0, 1 and 2, 0 and 2.
+        assert {(row["of"], row["alpha"]) for row in rows} == {
+            ("gate", 0.5625), ("lens", None), ("partition", None),
+        }  # fmt: skip
+
 
 class TestPasses:
     def test_are_picked_for_a_person_whose_word_tells_what_the_gate_misses(self, root):

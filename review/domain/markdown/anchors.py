@@ -114,7 +114,8 @@ class _Reader:
 
     def add_heading(self, title: Token) -> None:
         children = title.children or []
-        self._add_ids(title.content)
+        if self._flavour.ids_in_comments:
+            self._add_exact(found[1] for found in _COMMENT_ID.finditer(title.content))
         # A heading without words gets them from a macro of the site.
         self.is_open = self.is_open or bool(children and not shown_text(title).strip())
         shown = _ATTRIBUTE_ID.sub("", shown_text(title)).strip()
@@ -145,10 +146,6 @@ class _Reader:
     def _add_html_ids(self, html: str) -> None:
         if not html.startswith("<!--"):
             self._add_exact(found[1] for found in _HTML_ID.finditer(html))
-
-    def _add_ids(self, heading: str) -> None:
-        if self._flavour.ids_in_comments:
-            self._add_exact(found[1] for found in _COMMENT_ID.finditer(heading))
 
     def _add_exact(self, names: Iterator[str]) -> None:
         for name in names:

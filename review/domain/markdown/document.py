@@ -37,6 +37,9 @@ _WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n|]*+)(?:\|([^\[\]\n]*+))?\]\]")
 _MATH = re.compile(
     r"\$\$(?:[^$\\]|\\.)++\$\$|\$(?![\s\d$])(?:[^$\n\\]|\\.)*+(?<!\s)\$(?!\d)", re.DOTALL
 )
+_TEX = re.compile(
+    r"\\\(.{1,2000}?\\\)|\\\[.{1,2000}?\\\]|\\begin\{(\w+\*?)\}.{1,5000}?\\end\{\1\}", re.DOTALL
+)
 _SITE_LINK = re.compile(
     r"\[([^\[\]]*+)\]\(\s*\{\{[<%]\s*(?:rel)?ref\s+(?:path=)?[\"'`]?([^\s\"'`<>%]++)[^{}]*+\}\}\s*\)"
     r"|\[([^\[\]]*+)\]\(\s*(?:\{\{[^{}]*+\}\})?\{%-?\s*(?:post_url|link)\s+([^\s%]++)[^{}%]*+%\}\s*\)"
@@ -140,6 +143,8 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
     markdown.core.ruler.at("inline", _read_inline)
     if draws_math:
         flavour = replace(flavour, math=True)
+        tex = _span_rule(MATH, partial(_end_of, _TEX))
+        markdown.inline.ruler.before("escape", "tex", tex)
     _add_inline_rules(markdown, flavour)
     _add_block_rules(markdown, flavour)
     return markdown

@@ -83,7 +83,7 @@ def report(refusal: ReviewError, *, stream: TextIO, as_json: bool) -> None:
     if as_json:
         stream.write(json.dumps(refusal.document(), separators=(",", ":")) + "\n")
         return
-    is_red = colour_allowed(stream) and refusal.label == ReviewError.label
+    is_red = colour_allowed(stream) and refusal.label == "error"
     label = f"\x1b[31m{refusal.label}:\x1b[0m" if is_red else f"{refusal.label}:"
     stream.write(f"{label} {printable(refusal.message)}\n")
     if refusal.hint:

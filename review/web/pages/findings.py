@@ -129,12 +129,12 @@ def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> 
     for last in not_moved[:_NAMED_AT_MOST]:
         messages.warning(
             request,
-            f"Left alone: {_name(last.fingerprint)}. {last.actor} says {last.state} since this page"
+            f"Not changed: {_name(last.fingerprint)}. {last.actor} says {last.state} since this page"
             " was shown.",
         )
     more = len(not_moved) - _NAMED_AT_MOST
     if more > 0:
-        messages.warning(request, f"Left alone too: {count_words(more, 'finding')}.")
+        messages.warning(request, f"Also not changed: {count_words(more, 'finding')}.")
 
 
 def _name(fingerprint: str) -> str:

@@ -23,7 +23,10 @@ from review.domain.markdown.links import LinkKind
 
 _MAX_CHARACTERS = 20_000
 # By the first letters of a kind of token as Pygments abbreviates it.
-CLASSES = {"c": "code-comment", "k": "code-keyword", "s": "code-string", "m": "code-number"}
+CLASSES = {
+    "c": "code-comment", "k": "code-keyword", "s": "code-string", "m": "code-number",
+    "gd": "code-removed", "gi": "code-added",
+}  # fmt: skip
 
 
 def highlighted(code: str, info: str) -> SafeString:
@@ -35,7 +38,7 @@ def highlighted(code: str, info: str) -> SafeString:
     from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
 
     pieces = (
-        (CLASSES.get(STANDARD_TYPES.get(kind, "")[:1]), text)
+        (CLASSES.get(short := STANDARD_TYPES.get(kind, ""), CLASSES.get(short[:1])), text)
         for kind, text in lexer.get_tokens(code)
     )
     return SafeString(

@@ -234,3 +234,7 @@ class TestList:
             web.get("/gates/")
         with django_assert_max_num_queries(27):
             web.get("/gates/prose/g3")
+
+
+def test_an_address_with_a_slash_at_its_end_leads_to_the_gate(web, root):
+    assert web.get("/gates/prose/x/").headers["Location"] == "/gates/prose/x"

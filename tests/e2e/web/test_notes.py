@@ -27,6 +27,7 @@ from tests.helpers.reviewed import UNDECIDED, WARN, open_corpus, review_pairs
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
 OTHER = "gpt-5-1-codex"
+INFO = "### Findings\n- INFO: a remark\n\n## Result: PASS\n"
 A = f"/notes/{note_path('a.md')}"
 
 
@@ -258,3 +259,15 @@ class TestCost:
 
         assert (reviewed / note_path("a.md")).stat().st_mtime_ns == before
         assert list(CurrentAcceptance.objects.values()) == rows
+
+
+@pytest.mark.parametrize("other", [WARN.replace("no source", "no proof"), INFO])
+def test_open_findings_are_those_of_the_queue(web, reviewed, other):
+    review_pairs(reviewed, ("a.md", "prose/x"), review=other, model_partition=OTHER, now=LATER)
+
+    listed = twin(web, A)["findings"]
+    queued = twin(web, f"/queue/?note={note_path('a.md')}")["entries"]
+
+    assert [item["finding"]["text"] for item in listed] == [
+        finding["text"] for entry in queued for finding in entry["findings"]
+    ]

@@ -69,6 +69,11 @@ class TestSearch:
 
         assert {"kind": "job", "key": str(pair.job_id), "text": ""} in by_number
         assert [jump["key"] for jump in by_fingerprint] == [finding.fingerprint]
+        for spelling in (f"job {pair.job_id}", f"Job %23{pair.job_id}", f"JOB-{pair.job_id}"):
+            jumps = twin(web, f"/search?q={spelling}")["jumps"]
+            assert jumps == [{"kind": "job", "key": str(pair.job_id), "text": ""}]
+        printed = twin(web, f"/search?q=[{finding.fingerprint}]")["jumps"]
+        assert printed == by_fingerprint
         assert (
             f'href="/findings/{finding.fingerprint}/"'
             in web.get(f"/search?q={finding.fingerprint}").content.decode()

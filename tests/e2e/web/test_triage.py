@@ -115,9 +115,9 @@ class TestSeveral:
 
         assert told(response) == [
             "2 findings rejected.",
-            "Left alone: “vague” (prose/x in kb/notes/a.md). human:bo says fixed since this page"
+            "Not changed: “vague” (prose/x in kb/notes/a.md). human:bo says fixed since this page"
             " was shown.",
-            "Left alone: “unclear” (prose/x in kb/notes/a.md). human:cy says deferred since this"
+            "Not changed: “unclear” (prose/x in kb/notes/a.md). human:cy says deferred since this"
             " page was shown.",
         ]
         assert states() == {
@@ -342,4 +342,4 @@ class TestCookies:
         assert max(cookies.values()) < 4000
         page = web.get("/queue/").content.decode()
         assert "2 findings rejected." in page
-        assert "Left alone too: 3 findings." in page
+        assert "Also not changed: 3 findings." in page

@@ -1,7 +1,7 @@
 """Proportions and agreement against other implementations.
 
 Golden numbers: statsmodels 0.15 (`proportion_confint(method="wilson")` with the alpha of z = 1.96,
-`cohens_kappa`, `mcnemar(exact=True)`), computed once; of bounds scipy 1.12 (`beta.ppf(0.95, 1, n)`), of AC1 irrCAC 0.4.4 (`CAC.gwet`).
+`cohens_kappa`, `mcnemar(exact=True)`), computed once; of bounds scipy 1.12 (`beta.ppf(0.95, 1, n)`), of AC1 irrCAC 0.4.4 (`CAC.gwet`), of alpha krippendorff (`alpha`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import pytest
 from review.domain.statistics import (
     Agreement,
     Proportion,
+    krippendorff,
     pooled_mean,
     shrunk,
 )
@@ -74,6 +75,18 @@ def test_agreement_of_two_judges(table, positive, kappa, p):
     assert found.positive == (None if positive is None else pytest.approx(positive))
     assert found.kappa == (None if kappa is None else pytest.approx(kappa))
     assert found.mcnemar == pytest.approx(p)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "alpha"),
+    [
+        ([(2, 0), (2, 1), (0, 3), (0, 3), (0, 2), (0, 2), (3, 0), (1, 2), (1, 2), (2, 0)], 6 / 11),
+        ([(3, 0), (0, 2), (1, 0)], 1.0),
+        ([(0, 3), (0, 2)], None),
+    ],
+)
+def test_agreement_of_several_judges(ratings, alpha):
+    assert krippendorff(ratings) == (None if alpha is None else pytest.approx(alpha))
 
 
 def test_mcnemar_holds_for_numbers_beyond_a_float():

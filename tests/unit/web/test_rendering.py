@@ -182,6 +182,9 @@ class TestMarkdown:
         [
             ("The area $x^2\\,dx$ of it.\n", "$x^2\\,dx$"),
             ("$$\nx^2\\,dx\n\n_y_\n$$\n", "$$\nx^2\\,dx\n\n_y_\n$$"),
+            ("As \\(a_1 * b_1\\, * c\\) says.\n", "\\(a_1 * b_1\\, * c\\)"),
+            ("\\[\nE = mc^2 \\\\ x\n\\]\n", "\\[\nE = mc^2 \\\\ x\n\\]"),
+            ("\\begin{align}\na &= b \\\\\nc\n\\end{align}\n", "a &= b \\\\\nc\n\\end{align}"),
         ],
     )
     def test_formulas_stand_as_they_are_written(self, text, formula):
@@ -210,6 +213,12 @@ class TestMarkdown:
 
         assert '<span class="code-keyword">return</span>' in html
         assert html.count("code-keyword") == 1
+
+    def test_the_lines_of_a_difference_are_coloured(self):
+        html = render_markdown("```diff\n-old\n+new\n```\n")
+
+        assert '<span class="code-removed">-old' in html
+        assert '<span class="code-added">+new' in html
 
     def test_html_and_comments_are_shown_as_text(self):
         text = Elements(render_markdown("<div>\n\na <b>b</b> <!-- c -->\n\n<!--\nd\n-->\n")).text

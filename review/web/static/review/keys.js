@@ -160,6 +160,39 @@
     }, Number(part.dataset.live) * 1000);
   };
 
+  // A form is not given to a server that does not answer: the browser would show a page of its own,
+  // and what was typed would be gone. It stays, says so, and is sent when there is an answer again.
+  const isThere = async () => {
+    const address = document.querySelector("link[rel=icon]").href;
+    try {
+      return (await fetch(address, { method: "HEAD", cache: "no-store" })).ok;
+    } catch {
+      return false;
+    }
+  };
+
+  const showUnsaved = (place) => {
+    const note = place.querySelector(".unsaved") ?? document.createElement("p");
+    note.className = "unsaved";
+    note.setAttribute("role", "alert");
+    note.textContent = "Not saved: the server does not answer. Trying again.";
+    place.append(note);
+  };
+
+  document.addEventListener("submit", async (event) => {
+    const { target: form, submitter } = event;
+    if (event.defaultPrevented || form.dataset.answered || !form.matches("#main form[method=post]:not([data-triage])")) return;
+    event.preventDefault();
+    if (await isThere()) {
+      form.dataset.answered = "yes";
+      form.requestSubmit(submitter);
+      delete form.dataset.answered;
+    } else {
+      showUnsaved(submitter?.closest("[data-row]")?.querySelector(".body, .what") ?? form);
+      setTimeout(() => form.requestSubmit(submitter), 2000);
+    }
+  });
+
   leadBack();
   arrive();
   announce();

@@ -204,6 +204,7 @@
 
   document.addEventListener("submit", (event) => {
     const form = event.target;
+    if (event.defaultPrevented) return;
     if (form.matches("[data-triage]")) sendBehind(event, form);
     else if (form.matches("[data-once]")) {
       // A second press while the next page loads would decide about the one that is gone.
