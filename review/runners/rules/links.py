@@ -47,7 +47,9 @@ _LONGEST_NAME = 5  # words
 _LONGEST_LABEL = 3  # words
 _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
-    r"(?:[\w-]+::|#[\w/-]+) .*|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
+    r"(?:[\w-]+::|#[\w/-]+) .*"
+    r"|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}"
+    r"\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
 _ADDRESSES = re.compile(r"(?:https?|ftp)://\S*")
 _INDEX = re.compile(

@@ -20,6 +20,7 @@ from review.runners.rules.words import (
     shown,
     word_count,
 )
+from review.vocabulary import Severity
 
 _FEWEST_REPEATED_WORDS = 15
 _TABS = re.compile(
@@ -42,7 +43,6 @@ _WHOLE_PLACEHOLDER = re.compile(
     r"announced|done|filled in)|coming soon|fill (?:me |this )?in|work in progress|"
     r"under construction|placeholder(?: text)?))[*_)\]]{0,3}[.!…]{0,3}"
 )
-_FEWEST_FILLERS = 3
 _TASK = re.compile(r"[#* ]*TODO\b")  # which Logseq keeps in a block of its own
 _MARKED = "a mark of work to be done"
 # Templates, and what tells of a day, as it was then.
@@ -171,18 +171,15 @@ def _is_no_prose(block: Block) -> bool:
     "Write what is missing, or take the place out and keep the task where tasks are kept.",
 )
 def placeholder_text(page: Page) -> Iterator[TypedFinding]:
-    is_passing = bool(_PASSING.search(page.given.note_path))
-    severity, tasks = info_if(is_passing), page.given.flavour.name == "logseq"
-    # Where the source is shown too, or the filler stands again and again, it shows a layout.
-    is_shown = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
-    is_shown |= is_passing or len(_LOREM.findall(page.given.text)) >= _FEWEST_FILLERS
+    severity = info_if(_PASSING.search(page.given.note_path) is not None)
+    tasks = page.given.flavour.name == "logseq"
     for block in page.texts:
         kind, prose = block.kind, block.prose
         if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE) or (tasks and _TASK.match(prose)):
             continue
-        for found in () if is_shown else _LOREM.finditer(prose):
+        for found in _LOREM.finditer(prose):  # which mostly shows a layout, or is the subject
             said = "filler text stands for what is to be written"
-            yield block.finding(said, found.start(), before=_CONTEXT)
+            yield block.finding(said, found.start(), before=_CONTEXT, severity=Severity.INFO)
         is_whole = _WHOLE_PLACEHOLDER.fullmatch(prose.strip())
         if kind in (BlockKind.CELL, BlockKind.HEADER):
             if kind is BlockKind.CELL and prose.strip(" *_()[]") in ("TODO", "FIXME", "TBD", "TBC"):

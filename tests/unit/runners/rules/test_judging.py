@@ -124,7 +124,10 @@ class TestEveryRule:
 
 class TestManyFindings:
     def test_are_counted_and_the_gravest_listed(self):
-        text = "The cases that are good to know: https://spec.org/x\n\n" * 30 + "See https://spec.org/x too.\n"
+        text = (
+            "One of the cases that are good to know: https://spec.org/x\n\n" * 30
+            + "See https://spec.org/x too.\n"
+        )
 
         review = review_of("bare-urls", text)
 
