@@ -83,9 +83,9 @@ def _sweep(samples: Samples, jobs: int) -> Any:
     from review import settings
     from review.knowledge_base import Corpus
     from review.selection.select import SelectionRequest
+    from review.sweeps.executors import WorkerRequest, build_worker
     from review.sweeps.feeder import Limits, SweepRequest
     from review.sweeps.sweep import sweep
-    from review.sweeps.workers import WorkerRequest, build_worker
     from review.vocabulary import Grouping
 
     config = settings.current()

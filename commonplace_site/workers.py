@@ -31,9 +31,9 @@ from review.management.kit.progress import stop_on_signals  # noqa: E402
 from review.settings import Config  # noqa: E402
 from review.settings.file import WorkerSettings  # noqa: E402
 from review.store.errors import translate_db_errors  # noqa: E402
+from review.sweeps.executors import WorkerRequest, build_worker  # noqa: E402
 from review.sweeps.progress import JobRun, event_of  # noqa: E402
 from review.sweeps.run_job import RetryPolicy, run_job  # noqa: E402
-from review.sweeps.workers import WorkerRequest, build_worker  # noqa: E402
 from review.upkeep.open_store import open_store  # noqa: E402
 
 _log = logging.getLogger("commonplace.workers")

@@ -31,9 +31,9 @@ from review.runners.process.table import Processes
 from review.runners.registry import UnknownRunner, find_runner
 from review.settings import Config
 from review.store.errors import retry_while_busy
-from review.sweeps.executors import CannotRun, model_call, with_blocks
+from review.sweeps.executors import model_call, with_blocks
 from review.sweeps.progress import JobRun, JobSent, JobUpdate
-from review.sweeps.run_job import Worker
+from review.sweeps.run_job import CannotRun, Worker
 from review.vocabulary import FailureCode, JobStatus
 
 
@@ -142,8 +142,7 @@ class BatchDispatch:
                     hint="run the same again: it is looked for before anything is sent",
                 ) from refused
             for job in jobs:
-                outcome = RunnerOutcome(failure=refused.failure)
-                document = _close(job, outcome, worker)
+                document = _close(job, RunnerOutcome(failure=refused.failure), worker)
                 on_update(JobRun(document, Usage(), 0, 0.0, refused.failure))
             return
         record_batch(jobs, state)

@@ -68,10 +68,8 @@ def refusing_to(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ArtifactNotWritten(
-            f"cannot {what}: {error.strerror or error}",
-            hint="see to the space and permissions there, then run it again",
-        ) from error
+        hint = "see to the space and permissions there, then run it again"
+        raise ArtifactNotWritten(f"cannot {what}: {error.strerror or error}", hint=hint) from error
 
 
 NEW_FILE_MODE = 0o666  # less the umask, as any new file of this user

@@ -17,11 +17,8 @@ from review.models import (
 )
 from review.vocabulary import AcceptanceKind
 
-_Key = tuple[int, int, int]
-
 
 def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
-    """Make the acceptance of the texts that a pair's review judged."""
     return Acceptance(
         note_id=pair.note_id,
         gate_id=pair.gate_id,
@@ -37,20 +34,14 @@ def of_review(job: ReviewJob, pair: ReviewPair) -> Acceptance:
 
 def of_texts(note: FileSnapshot, gate: FileSnapshot, **said: Any) -> Acceptance:
     """Make the acceptance of two texts, with what else its columns say."""
-    return Acceptance(
-        note_id=note.path_id,
-        gate_id=gate.path_id,
-        note_snapshot_id=note.pk,
-        gate_snapshot_id=gate.pk,
-        **said,
-    )
+    said |= {"note_snapshot_id": note.pk, "gate_snapshot_id": gate.pk}
+    return Acceptance(note_id=note.path_id, gate_id=gate.path_id, **said)
 
 
 def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptance]:
-    """Store the acceptances, and return those that are superseded. Call inside a transaction.
+    """Store the acceptances, in a transaction, and return those that are superseded.
 
-    One is superseded if the key's current acceptance pins another text that was read later. They
-    are taken in their order: for the second of one key, the first is the current one.
+    One is superseded if the key's current acceptance pins another text that was read later.
     """
     if not acceptances:
         return []
@@ -82,6 +73,6 @@ def accept(acceptances: Sequence[Acceptance], *, now: datetime) -> list[Acceptan
     return superseded
 
 
-def key_of(acceptance: Acceptance) -> _Key:
+def key_of(acceptance: Acceptance) -> tuple[int, int, int]:
     """Return the key that has one current acceptance."""
     return (acceptance.model_partition_id, acceptance.note_id, acceptance.gate_id)

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from operator import attrgetter
 from typing import TypeAlias
@@ -16,32 +16,61 @@ from typing import TypeAlias
 from django.db import transaction
 from django.db.models import Q
 
+from review import models
 from review.acceptance.accept import accept, of_texts
 from review.acceptance.ack import code_of
-from review.acceptance.documents import CarriedJson, CarryOverJson, NotCarriedJson
 from review.acceptance.finding_states import recompute_states
+from review.documents.base import Document
 from review.domain.disposition import review_fingerprint
 from review.domain.finding_identity import own_fingerprints
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.knowledge_base import Corpus, Gate, NoteText
-from review.models import (
-    Acceptance,
-    CurrentAcceptance,
-    Disposition,
-    FileSnapshot,
-    Finding,
-    KbPath,
-    NamedKeys,
-    ReviewStore,
-    Texts,
-    batched,
-)
 from review.selection.names import below, is_below
 from review.selection.orphans import EMPTY_SHA256, carried_away, is_there
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200
+
+
+class MovedKeyJson(Document):
+    """The key of an acceptance before and after a move."""
+
+    model_partition: str
+    old_note_path: str
+    old_gate_path: str
+    note_path: str
+    gate_path: str
+
+
+class CarriedJson(MovedKeyJson):
+    """An acceptance that has a key at the new path; `dispositions` counts those that came along."""
+
+    decision: str
+    review_pair_id: int | None
+    dispositions: int
+
+
+class NotCarriedJson(MovedKeyJson):
+    """An acceptance that stays where it is, and why."""
+
+    code: str
+    message: str
+
+
+class CarryOverJson(Document, kw_only=True):
+    """The answer of `carry_over_acceptances`; with `--retire`, `new_path` is null."""
+
+    schema: str = "carry-over-acceptances/1"
+    dry_run: bool
+    old_path: str
+    new_path: str | None
+    carried: list[CarriedJson] = []
+    not_identical: list[NotCarriedJson] = []
+    refused: list[NotCarriedJson] = []
+    retired: list[CarriedJson] = []
+
+
 _Text: TypeAlias = tuple[tuple[str, str], str]
 _RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
     Q(note_snapshot__content_sha256=EMPTY_SHA256) | Q(gate_snapshot__content_sha256=EMPTY_SHA256)
@@ -70,12 +99,9 @@ class StillThere(Conflict):
 
 @dataclass(frozen=True)
 class CarryRequest:
-    """From where to where; files or folders, notes or gates.
+    """From where to where, files or folders; without `new_path` the files are gone for good.
 
-    :param new_path: None retires what is accepted at the old path: its files are gone for good.
-    :param model_partition: only this partition's acceptances; None takes all.
-    :param edited: carry the acceptance of the old text too where the file was edited: the pair is
-        then stale, as after any edit.
+    :param edited: carry the acceptance of the old text too where the file was edited.
     """
 
     old_path: str
@@ -91,10 +117,10 @@ class CarryRequest:
 class CarryPlan:
     """An acceptance to be made at the new paths, with the texts of the files that moved."""
 
-    row: CurrentAcceptance
+    row: models.CurrentAcceptance
     note_path: str
     gate_path: str
-    texts: Texts = field(default_factory=dict)
+    texts: models.Texts = field(default_factory=dict)
 
     @property
     def is_move(self) -> bool:
@@ -112,47 +138,32 @@ def carry_over_acceptances(
 
     Only if the file there has exactly the accepted bytes (unless `edited`) and the key has no
     acceptance yet; the others are named. It commits in parts: running it again carries the rest.
-
-    :raises UsageRefused: both paths are the same.
-    :raises BadPath: one of them is none below the root.
-    :raises NothingToCarry: nothing is accepted at the old path.
     """
     old = normalise_path(request.old_path)
     new = None if request.new_path is None else normalise_path(request.new_path)
     if old == new:
         raise UsageRefused("the old and the new path are the same")
-    wanted = [
-        CarryPlan(row, _moved(row.note.path, old, new), _moved(row.gate.path, old, new))
-        for row in _acceptances_at(old, request.model_partition)
-    ]
+    rows = _acceptances_at(old, request.model_partition)
+    moved = partial(_moved, old=old, new=new)
+    wanted = [CarryPlan(row, moved(row.note.path), moved(row.gate.path)) for row in rows]
     if new is not None:
         wanted = list(_living([plan for plan in wanted if plan.is_move], corpus))
     if not wanted:
         raise _nothing(request, old)
-    answer = CarryOverJson(
-        dry_run=request.dry_run,
-        old_path=old,
-        new_path=new,
-        carried=[],
-        not_identical=[],
-        refused=[],
-    )
+    answer = CarryOverJson(dry_run=request.dry_run, old_path=old, new_path=new)
     work = _Carrying(request, old, corpus, now, cache(corpus.read_note), answer)
-    for chunk in batched(wanted, _CHUNK):
+    for chunk in models.batched(wanted, _CHUNK):
         plans = work.plans(chunk)
         with nullcontext() if request.dry_run else transaction.atomic():
             if not request.dry_run:
                 # First, so that no review of the path is accepted between the look and the write.
-                ReviewStore.objects.move_acceptances()
+                models.ReviewStore.objects.move_acceptances()
             work.write(plans)
     return answer
 
 
 def _moved(path: str, old: str, new: str | None) -> str:
-    """Return the path after the move of a file or folder; its own if it did not move.
-
-    A folder can be moved into itself: what is at the new path was there all along.
-    """
+    """Return the path after the move of a file or folder, which may be into itself."""
     if new is None or not is_below(path, (old,)):
         return path
     if is_below(new, (old,)) and is_below(path, (new,)):
@@ -170,13 +181,13 @@ def _living(wanted: Sequence[CarryPlan], corpus: Corpus) -> Iterator[CarryPlan]:
             yield plan
 
 
-def _acceptances_at(path: str, model_partition: str | None) -> list[CurrentAcceptance]:
+def _acceptances_at(path: str, model_partition: str | None) -> list[models.CurrentAcceptance]:
     """Return what is accepted for notes or gates at `path` or below it, without what is retired."""
-    names = KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
-    keys = NamedKeys(key for key, name in names if is_below(name, (path,)))
+    names = models.KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
+    keys = models.NamedKeys(key for key, name in names if is_below(name, (path,)))
     related = ("model_partition", "note", "gate", "note_snapshot", "gate_snapshot")
     rows = (
-        CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))
+        models.CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))
         .exclude(_RETIRED)
         .select_related(*related, "event__review_pair")
         .defer("note_snapshot__text", "gate_snapshot__text")
@@ -198,15 +209,12 @@ class _Carrying:
     def plans(self, wanted: Iterable[CarryPlan]) -> list[CarryPlan]:
         """Read the texts at the new paths; the plans that are possible, the others are refused."""
         plans: list[CarryPlan] = []
+        read = self._nothing_left if self.request.new_path is None else self._moved_texts
         for plan in wanted:
             try:
-                is_move = self.request.new_path is not None
-                read = self._moved_texts if is_move else self._nothing_left
-                texts = dict(read(plan))
+                plans.append(replace(plan, texts=dict(read(plan))))
             except ReviewError as error:
                 self._refuse(plan, error)
-            else:
-                plans.append(replace(plan, texts=texts))
         return plans
 
     def write(self, plans: Sequence[CarryPlan]) -> None:
@@ -216,29 +224,20 @@ class _Carrying:
         decided = _carried_dispositions(current) if is_move else []
         if not self.request.dry_run:
             texts = dict(item for plan in current for item in plan.texts.items())
-            keys = FileSnapshot.objects.take(texts, now=now)
+            keys = models.FileSnapshot.objects.take(texts, now=now)
             accept([self._acceptance(plan, keys) for plan in current], now=now)
-            Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
+            models.Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
             recompute_states(row.fingerprint for _plan, row in decided)
         copied = Counter(plan.key for plan, _row in decided)
-        (self.answer.carried if is_move else self.answer.retired).extend(
-            CarriedJson(
-                **_names(plan),
-                decision=plan.row.decision,
-                review_pair_id=plan.row.event.review_pair_id,
-                dispositions=copied[plan.key],
-            )
-            for plan in current
-        )
+        told = self.answer.carried if is_move else self.answer.retired
+        for plan in current:
+            review = plan.row.event.review_pair_id
+            told.append(CarriedJson(*_names(plan), plan.row.decision, review, copied[plan.key]))
 
     def _moved_texts(self, plan: CarryPlan) -> Iterator[_Text]:
-        """Yield the accepted texts of the files that moved, under their new paths.
-
-        :raises NotIdentical: a file is another text, and edited ones are not carried.
-        :raises UnreadableFile: one is not there.
-        """
+        """Yield the accepted texts of the files that moved, under their new paths."""
         row = plan.row
-        moved: list[tuple[NoteText | Gate, FileSnapshot]] = []
+        moved: list[tuple[NoteText | Gate, models.FileSnapshot]] = []
         if plan.note_path != row.note.path:
             moved.append((self.read_note(plan.note_path), row.note_snapshot))
         if plan.gate_path != row.gate.path:
@@ -246,16 +245,12 @@ class _Carrying:
         for file, accepted in moved:
             sha256 = accepted.content_sha256
             if file.sha256 != sha256 and not self.request.edited:
-                raise NotIdentical(
-                    f"{file.path} is not the text that was accepted", hint="--edited carries it too"
-                )
+                why = f"{file.path} is not the text that was accepted"
+                raise NotIdentical(why, hint="--edited carries it too")
             yield (file.path, sha256), file.text if file.sha256 == sha256 else accepted.text
 
     def _nothing_left(self, plan: CarryPlan) -> Iterator[_Text]:
-        """Yield an empty text in place of the note or gate that is gone.
-
-        :raises StillThere: it is not gone.
-        """
+        """Yield an empty text in place of the note or gate that is gone."""
         row = plan.row
         is_note = is_below(row.note.path, (self.old,))
         file = row.note.path if is_note else row.gate.path
@@ -266,13 +261,13 @@ class _Carrying:
 
     def _still_possible(self, plans: Sequence[CarryPlan], *, is_move: bool) -> Iterator[CarryPlan]:
         """Yield the plans whose new key is free and whose acceptance is still the current one."""
-        taken = CurrentAcceptance.objects.filter(
+        taken = models.CurrentAcceptance.objects.filter(
             model_partition_id__in={plan.key[0] for plan in plans},
             note__path__in={plan.note_path for plan in plans},
             gate__path__in={plan.gate_path for plan in plans},
         ).exclude(_RETIRED)
         taken_keys = set(taken.values_list("model_partition_id", "note__path", "gate__path"))
-        unmoved = CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
+        unmoved = models.CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
         event_ids = set(unmoved.values_list("event_id", flat=True))
         for plan in plans:
             name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
@@ -284,7 +279,9 @@ class _Carrying:
             else:
                 yield plan
 
-    def _acceptance(self, plan: CarryPlan, keys: dict[tuple[str, str], FileSnapshot]) -> Acceptance:
+    def _acceptance(
+        self, plan: CarryPlan, keys: dict[tuple[str, str], models.FileSnapshot]
+    ) -> models.Acceptance:
         row, event, request = plan.row, plan.row.event, self.request
         new = {path: keys[path, sha256] for path, sha256 in plan.texts}
         note = new.get(plan.note_path, row.note_snapshot)
@@ -308,35 +305,29 @@ class _Carrying:
         )
 
     def _refuse(self, plan: CarryPlan, error: ReviewError) -> None:
-        is_edited = isinstance(error, NotIdentical)
-        told = self.answer.not_identical if is_edited else self.answer.refused
-        told.append(NotCarriedJson(**_names(plan), code=code_of(error), message=error.message))
+        told = self.answer.not_identical if isinstance(error, NotIdentical) else self.answer.refused
+        told.append(NotCarriedJson(*_names(plan), code_of(error), error.message))
 
 
-def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, Disposition]]:
-    """Return the latest disposition of each finding, as a new row for its new fingerprint.
-
-    It says who decided, why and when, as the old one did, in the order in which they were made.
-    Fingerprints about which somebody decided already are left out.
-    """
+def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, models.Disposition]]:
+    """Return each finding's latest disposition as a new row, unless its new fingerprint has one."""
     moved = list(_moved_fingerprints([plan for plan in plans if plan.row.event.review_pair_id]))
-    decided = Disposition.objects.latest_of(old for _plan, old, _new in moved)
-    there = Disposition.objects.latest_of(new for _plan, _old, new in moved)
+    decided = models.Disposition.objects.latest_of(old for _plan, old, _new in moved)
+    there = models.Disposition.objects.latest_of(new for _plan, _old, new in moved)
     copies = {
         (decided[old].pk, new): (plan, decided[old])
         for plan, old, new in moved
         if old in decided and new not in there
     }
-    return [
-        (plan, _copy(row, new))
-        for (_pk, new), (plan, row) in sorted(copies.items(), key=lambda item: item[0])
-    ]
+    return [(copies[key][0], _copy(copies[key][1], key[1])) for key in sorted(copies)]
 
 
 def _moved_fingerprints(plans: Sequence[CarryPlan]) -> Iterator[tuple[CarryPlan, str, str]]:
     """Yield the fingerprints of the findings of each review at the old and at the new paths."""
     pairs = {plan.row.event.review_pair_id or 0 for plan in plans}
-    rows = Finding.objects.filter(pair_id__in=NamedKeys(pairs)).order_by("pair_id", "ordinal")
+    rows = models.Finding.objects.filter(pair_id__in=models.NamedKeys(pairs)).order_by(
+        "pair_id", "ordinal"
+    )
     findings = {key: list(group) for key, group in groupby(rows, attrgetter("pair_id"))}
     for plan in plans:
         row, pair = plan.row, plan.row.event.review_pair
@@ -352,27 +343,23 @@ def _moved_fingerprints(plans: Sequence[CarryPlan]) -> Iterator[tuple[CarryPlan,
         yield from ((plan, *fingerprints) for fingerprints in zip(old, new, strict=True))
 
 
-def _copy(row: Disposition, fingerprint: str) -> Disposition:
+def _copy(row: models.Disposition, fingerprint: str) -> models.Disposition:
     copied = copy(row)
     copied.pk, copied.fingerprint = None, fingerprint
     return copied
 
 
-def _names(plan: CarryPlan) -> dict[str, str]:
-    return {
-        "model_partition": plan.row.model_partition.name,
-        "old_note_path": plan.row.note.path,
-        "old_gate_path": plan.row.gate.path,
-        "note_path": plan.note_path,
-        "gate_path": plan.gate_path,
-    }
+def _names(plan: CarryPlan) -> tuple[str, str, str, str, str]:
+    row = plan.row
+    old = (row.model_partition.name, row.note.path, row.gate.path)
+    return (*old, plan.note_path, plan.gate_path)
 
 
 def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
     whose = f" in partition {request.model_partition!r}" if request.model_partition else ""
-    known = CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[:100_000]
+    known = models.CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[
+        :100_000
+    ]
     near = did_you_mean(old, {path for paths in known for path in paths})
-    return NothingToCarry(
-        f"nothing is accepted at {old!r}{whose}",
-        hint=near or "commonplace review_status lists orphans",
-    )
+    hint = near or "commonplace review_status lists orphans"
+    return NothingToCarry(f"nothing is accepted at {old!r}{whose}", hint=hint)

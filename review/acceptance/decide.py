@@ -7,17 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
+from review.acceptance import ack
 from review.acceptance.accept import accept, key_of, of_review
-from review.acceptance.ack import (
-    GateEdited,
-    MoveOptions,
-    NoteEdited,
-    Superseded,
-    accept_now,
-    key_json,
-)
-from review.acceptance.documents import DecisionSetJson, OverriddenJson
+from review.documents.base import Document, from_row
 from review.domain.paths import gate_id_of, normalise_path
 from review.errors import Conflict, InputRejected
 from review.jobs.provenance import telemetry_contradicts, telemetry_models
@@ -26,6 +20,33 @@ from review.models import Acceptance, CurrentAcceptance, DecisionEvent, ReviewPa
 from review.selection.names import command_to_review, named_gates, read_named_note
 from review.settings import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
+
+
+class OverriddenJson(Document, kw_only=True):
+    """The answer of `override_acceptance`."""
+
+    schema: str = "override-acceptance/1"
+    model_partition: str
+    overridden: list[ack.KeyJson]
+    reason: str
+    actor: str
+
+
+class DecisionSetJson(Document, kw_only=True):
+    """The answer of `set_decision`; `was` is the decision that counted until now."""
+
+    schema: str = "set-decision/1"
+    review_pair_id: int
+    review_job_id: int
+    note_path: str
+    gate_path: str
+    gate_id: str
+    model_partition: str
+    decision: str
+    was: str
+    accepted: bool
+    not_accepted_because: str | None
+
 
 _READ_AGAIN = "look at it again; nothing was written"
 
@@ -47,13 +68,8 @@ class PairOfAnotherModel(Conflict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverrideRequest(MoveOptions):
-    """The pairs of one note that a person accepts as they are, and why.
-
-    :param gates: gate ids or paths; a bundle is none.
-    :param expect_note_sha256: refuse unless these are the note's bytes; None takes any.
-    :param expect_gate_sha256: the same for every one of the gates.
-    """
+class OverrideRequest(ack.MoveOptions):
+    """The pairs of one note that a person accepts as they are, of expected digests, and why."""
 
     note: str
     gates: tuple[str, ...]
@@ -65,43 +81,32 @@ class OverrideRequest(MoveOptions):
 def override_acceptance(
     request: OverrideRequest, *, corpus: Corpus, now: datetime
 ) -> OverriddenJson:
-    """Accept today's texts of the pairs as passed, without a review: all of them, or none.
-
-    :raises NoSuchNote, UnknownGate, NotOneGate, UnreadableFile: a name stands for no file to read.
-    :raises NoteEdited, GateEdited: a text is not the one that was expected; nothing was written.
-    :raises Superseded: a later text was accepted in the meantime; nothing was written.
-    """
+    """Accept today's texts of the pairs as passed, without a review: all of them, or none."""
     note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     for pair in pairs:
         name = f"{pair.note.path} {pair.gate.gate_id}"
         if request.expect_note_sha256 not in (None, pair.note.sha256):
-            raise NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
+            raise ack.NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
         if request.expect_gate_sha256 not in (None, pair.gate.sha256):
-            raise GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
+            raise ack.GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
-        if not all(accept_now([(pair, Decision.PASS, None) for pair in pairs], request, now=now)):
-            raise Superseded(
-                f"{note.path}: a later text was accepted in the meantime; nothing was written"
-            )
-    return OverriddenJson(
-        model_partition=request.model_partition,
-        overridden=[key_json(pair) for pair in pairs],
-        reason=request.reason,
-        actor=request.actor,
-    )
+        if not all(
+            ack.accept_now([(pair, Decision.PASS, None) for pair in pairs], request, now=now)
+        ):
+            why = "a later text was accepted in the meantime; nothing was written"
+            raise ack.Superseded(f"{note.path}: {why}")
+    return from_row(OverriddenJson, request, overridden=list(map(ack.key_json, pairs)))
 
 
 def set_decision(
     pair_id: int, decision: Decision, *, reason: str, actor: str, config: Config, now: datetime
 ) -> DecisionSetJson:
-    """Decide a completed pair as pass, warn or fail; the decision is kept, and accepted unless it is superseded.
+    """Decide a completed pair as pass, warn or fail, which is kept even if superseded.
 
     What the pair's texts were acked to or carried over to keeps its texts and takes the decision.
-
-    :raises UnknownPair, PairNotCompleted, PairOfTrial, PairOfAnotherModel: there is no review to decide.
     """
     pair = _require_pair(pair_id, config=config)
     with transaction.atomic():
@@ -128,55 +133,38 @@ def set_decision(
 
 
 def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
-    pair = (
-        ReviewPair.objects.select_related("job__model_partition", "note", "gate")
-        .filter(pk=pair_id)
-        .first()
-    )
+    pairs = ReviewPair.objects.select_related("job__model_partition", "note", "gate")
+    pair = pairs.filter(pk=pair_id).first()
     if pair is None:
-        raise UnknownPair(
-            f"no review pair {pair_id} in this store",
-            hint="list what waits for a decision: commonplace warn_selector --needs-a-look --json",
-        )
+        hint = "list what waits for a decision: commonplace warn_selector --needs-a-look --json"
+        raise UnknownPair(f"no review pair {pair_id} in this store", hint=hint)
     if pair.status != PairStatus.COMPLETED:
-        raise PairNotCompleted(
-            f"pair {pair_id} is {pair.status}: it has no review to decide",
-            hint=f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}",
-        )
+        hint = f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}"
+        why = f"pair {pair_id} is {pair.status}: it has no review to decide"
+        raise PairNotCompleted(why, hint=hint)
     if pair.not_accepted == NotAccepted.TRIAL:
-        raise PairOfTrial(
-            f"pair {pair_id} tries a gate on one of its cases: no note is reviewed by it",
-            hint="if the case expects the wrong answer, edit the case",
-        )
+        message = f"pair {pair_id} tries a gate on one of its cases: no note is reviewed by it"
+        raise PairOfTrial(message, hint="if the case expects the wrong answer, edit the case")
     # An undecided pair of such a job is marked as undecided; the telemetry still tells.
-    telemetry = pair.job.telemetry
-    ran = telemetry_models(telemetry)
-    other = telemetry_contradicts(pair.job.model_partition.name, telemetry, config=config)
+    telemetry, partition = pair.job.telemetry, pair.job.model_partition.name
+    other = telemetry_contradicts(partition, telemetry, config=config)
     if other or pair.not_accepted == NotAccepted.PARTITION_MISMATCH:
+        ran = ", ".join(telemetry_models(telemetry)) or "another model"
+        gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
         raise PairOfAnotherModel(
-            f"pair {pair_id}: {', '.join(ran) or 'another model'} wrote the review, not partition"
-            f" {pair.job.model_partition.name!r}; it is kept as evidence and never accepted",
-            hint=command_to_review(
-                pair.note.path,
-                gate_id_of(pair.gate.path, gates_folder=config.gates_folder),
-                model_partition=pair.job.model_partition.name,
-            ),
+            f"pair {pair_id}: {ran} wrote the review, not partition {partition!r}; it is kept as"
+            " evidence and never accepted",
+            hint=command_to_review(pair.note.path, gate_id, model_partition=partition),
         )
     return pair
 
 
 def _decided(pair: ReviewPair, said: Mapping[str, str]) -> list[Acceptance]:
     """Make acceptances of what rests on the review, and of the pair's own key if none does."""
-    found = [
-        event
-        for event in Acceptance.objects.filter(review_pair=pair).order_by("pk")
-        if CurrentAcceptance.objects.filter(
-            model_partition_id=event.model_partition_id,
-            note_id=event.note_id,
-            gate_id=event.gate_id,
-            event=event,
-        )
-    ]
+    current = CurrentAcceptance.objects.filter(
+        model_partition_id=OuterRef("model_partition_id"), event=OuterRef("pk")
+    )
+    found = list(Acceptance.objects.filter(Exists(current), review_pair=pair).order_by("pk"))
     own = of_review(pair.job, pair)
     if key_of(own) not in map(key_of, found):
         found.append(own)

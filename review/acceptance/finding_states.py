@@ -12,23 +12,10 @@ from django.db import connection, transaction
 from django.db.models import F, OuterRef, Subquery, TextField, Value
 from django.db.models.functions import Coalesce
 
+from review import models
 from review.domain.disposition import finding_state, review_fingerprint
 from review.domain.finding_identity import own_fingerprints
-from review.models import (
-    CurrentAcceptance,
-    FindingState,
-    JoinedKeys,
-    NamedKeys,
-    batched,
-    latest_decided,
-)
-from review.vocabulary import (
-    QUEUED_DECISIONS,
-    AcceptanceKind,
-    DispositionState,
-    Seen,
-    Severity,
-)
+from review.vocabulary import QUEUED_DECISIONS, AcceptanceKind, DispositionState, Seen, Severity
 
 # Gives the rows of a model by its name: today's, or those of a migration.
 Tables = Callable[[str], Any]
@@ -46,10 +33,7 @@ def _today(name: str) -> Any:
 def refresh_finding_states(
     notes: Collection[int], gates: Collection[int] | None = None, *, tables: Tables = _today
 ) -> None:
-    """Recompute the rows of these notes; call it where acceptances moved, in the transaction.
-
-    :param gates: only the rows of these gates.
-    """
+    """Recompute the rows of these notes, or of these gates of them, where acceptances moved."""
     keys: dict[str, Collection[int]] = {"note_id__in": notes}
     if gates is not None:
         keys["gate_id__in"] = gates
@@ -59,19 +43,18 @@ def refresh_finding_states(
 
 
 def rebuild_finding_states(*, tables: Tables = _today) -> None:
-    """Recompute every row."""
     tables("FindingState").all().delete()
     current = tables("CurrentAcceptance").filter(decision__in=QUEUED_DECISIONS)
     notes = current.order_by("note_id").values_list("note_id", flat=True).distinct()
-    for chunk in batched(list(notes), _AT_ONCE):
+    for chunk in models.batched(list(notes), _AT_ONCE):
         refresh_finding_states(chunk, tables=tables)
 
 
 def notes_off_the_queue() -> Iterator[list[int]]:
     """Yield notes whose rows differ from what they derive from, in chunks."""
-    queued = CurrentAcceptance.objects.queued().values_list("note_id", flat=True)
-    notes = set(queued) | set(FindingState.objects.values_list("note_id", flat=True))
-    for chunk in batched(sorted(notes), _AT_ONCE):
+    queued = models.CurrentAcceptance.objects.queued().values_list("note_id", flat=True)
+    notes = set(queued) | set(models.FindingState.objects.values_list("note_id", flat=True))
+    for chunk in models.batched(sorted(notes), _AT_ONCE):
         if differing := _differing(chunk):
             # Others may have written between the two readings: look again, in one snapshot.
             with transaction.atomic(), connection.cursor() as cursor:
@@ -82,10 +65,11 @@ def notes_off_the_queue() -> Iterator[list[int]]:
 
 
 def _differing(notes: Collection[int]) -> list[int]:
-    """Return which of these notes have rows that differ from what they derive from."""
-    fields = [field.attname for field in FindingState._meta.concrete_fields if field.name != "id"]
+    fields = [
+        field.attname for field in models.FindingState._meta.concrete_fields if field.name != "id"
+    ]
     values = attrgetter(*fields)
-    stored = Counter(map(values, FindingState.objects.filter(note_id__in=notes)))
+    stored = Counter(map(values, models.FindingState.objects.filter(note_id__in=notes)))
     derived = Counter(map(values, finding_states({"note_id__in": notes})))
     at = fields.index("note_id")
     return sorted({row[at] for row in (stored - derived) + (derived - stored)})
@@ -93,23 +77,19 @@ def _differing(notes: Collection[int]) -> list[int]:
 
 def recompute_states(fingerprints: Iterable[str]) -> None:
     """Recompute the state of findings; call it where dispositions were added, in the transaction."""
-    for chunk in batched(sorted(set(fingerprints)), _AT_ONCE):
-        rows = list(FindingState.objects.filter(fingerprint__in=chunk))
+    for chunk in models.batched(sorted(set(fingerprints)), _AT_ONCE):
+        rows = list(models.FindingState.objects.filter(fingerprint__in=chunk))
         _settle(rows, _today)
         alike: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
         for row in rows:
             alike[row.state, row.seen, row.decided_sha256].append(row.pk)
         for (state, seen, decided_sha256), keys in alike.items():
-            FindingState.objects.filter(pk__in=keys).update(
-                state=state, seen=seen, decided_sha256=decided_sha256
-            )
+            found = models.FindingState.objects.filter(pk__in=keys)
+            found.update(state=state, seen=seen, decided_sha256=decided_sha256)
 
 
 def finding_states(keys: Mapping[str, Collection[int]], *, tables: Tables = _today) -> list[Any]:
-    """Return the rows as they should be, not saved.
-
-    :param keys: conditions on `note_id` and `gate_id`.
-    """
+    """Return the rows as they should be, not saved; `keys` are conditions on notes and gates."""
     reviews = _reviews(keys, tables)
     events: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for review in reviews:
@@ -134,16 +114,13 @@ def _reviews(keys: Mapping[str, Collection[int]], tables: Tables) -> list[dict[s
     # The unique index starts with the partition: without it no index would be used.
     partitions = list(tables("ModelPartition").values_list("pk", flat=True))
     current = tables("CurrentAcceptance").filter(model_partition_id__in=partitions)
+    later = current.filter(event_id__gt=OuterRef("event_id"))
     passed = (
-        current.filter(
-            note_id=OuterRef("note_id"),
-            gate_id=OuterRef("gate_id"),
-            event_id__gt=OuterRef("event_id"),
-        )
+        later.filter(note_id=OuterRef("note_id"), gate_id=OuterRef("gate_id"))
         .exclude(decision__in=QUEUED_DECISIONS)
         .order_by()
         .values("note_id")
-        .annotate(keys=JoinedKeys("model_partition_id"))
+        .annotate(keys=models.JoinedKeys("model_partition_id"))
     )
     rows = (
         current.filter(decision__in=QUEUED_DECISIONS, **keys)
@@ -175,10 +152,9 @@ def _findings(pair_ids: Collection[int], tables: Tables) -> Mapping[int, list[An
     """Return the findings of each pair, each with the first report of its fingerprint."""
     findings = tables("Finding")
     first = findings.filter(fingerprint=OuterRef("fingerprint")).order_by("pk")
-    rows = findings.filter(pair_id__in=NamedKeys(pair_ids)).annotate(
-        first_id=Subquery(first.values("pk")[:1]),
-        first_at=Subquery(first.values("pair__job__created_at")[:1]),
-    )
+    first_at = Subquery(first.values("pair__job__created_at")[:1])
+    rows = findings.filter(pair_id__in=models.NamedKeys(pair_ids))
+    rows = rows.annotate(first_id=Subquery(first.values("pk")[:1]), first_at=first_at)
     found: defaultdict[int, list[Any]] = defaultdict(list)
     for row in rows.order_by("pair_id", "ordinal"):
         found[row.pair_id].append(row)
@@ -216,7 +192,7 @@ def _rows_of(review: Mapping[str, Any], findings: Sequence[Any]) -> Iterator[dic
 
 def _settle(rows: Sequence[Any], tables: Tables) -> None:
     """Set what the last disposition of each row's finding makes of it."""
-    decided = latest_decided((row.fingerprint for row in rows), tables("Disposition"))
+    decided = models.latest_decided((row.fingerprint for row in rows), tables("Disposition"))
     for row in rows:
         last = decided.get(row.fingerprint)
         sha256 = last.note_sha256 if last else ""

@@ -8,14 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from review.calibration.documents import (
-    AgreementJson,
-    CalibrationJson,
-    EstimateJson,
-    GateRecordJson,
-    GroupRecordJson,
-    ShareJson,
-)
 from review.calibration.labels import (
     NONE,
     Cell,
@@ -29,14 +21,105 @@ from review.calibration.labels import (
     read_decisions,
     read_missed,
 )
-from review.documents.base import from_row
+from review.documents.base import Document, from_row
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
 from review.settings import Config
-from review.trials.documents import GateResultJson
-from review.trials.results import read_gate_results
+from review.trials.results import GateResultJson, PortionJson, read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
+
+CALIBRATION_SCHEMA = "review-calibration/1"
+
+
+class ShareJson(Document, kw_only=True):
+    """`k` of `n`, a 95 % interval, and a one-sided `bound` where `k` is 0 or `n`."""
+
+    k: int
+    n: int
+    share: float | None
+    low: float
+    high: float
+    bound: float | None
+
+
+class EstimateJson(Document, kw_only=True):
+    """A precision partly borrowed from `lens` or `earlier-texts`, worth `weight` labels."""
+
+    precision: float
+    borrowed_from: str
+    weight: float
+
+
+class TrackRecordJson(Document, kw_only=True):
+    """The findings of a group of reviews; `people` and `agents`: the fixed of those settled.
+
+    `missed` are passes that people decided as warn or fail; `word` is for the precision by people.
+    """
+
+    findings: int
+    word: str
+    people: ShareJson
+    agents: ShareJson
+    addressed: ShareJson
+    missed: ShareJson
+    decisions: dict[str, int] | None
+    flips: ShareJson | None
+
+
+class GateRecordJson(TrackRecordJson, kw_only=True):
+    """The record of one text of a gate in one model partition, and of its cases if tried."""
+
+    gate_id: str
+    lens: str
+    gate_sha256: str
+    is_now: bool
+    model_partition: str
+    muted: str | None
+    estimate: EstimateJson
+    hits: PortionJson | None
+    false_alarms: PortionJson | None
+
+
+class GroupRecordJson(TrackRecordJson, kw_only=True):
+    """The record of a lens, or of a model partition, over all texts."""
+
+    name: str
+
+
+class AgreementJson(Document, kw_only=True):
+    """Two partitions on the same texts; `stricter` flags more, where `mcnemar_p` is below 0.05.
+
+    `alpha` is that of all partitions on the gate's text, where more than two judged notes by it.
+    """
+
+    of: str
+    name: str | None
+    gate_sha256: str | None
+    partitions: list[str]
+    both_flag: int
+    only_first: int
+    only_second: int
+    both_pass: int
+    agreement: float | None
+    positive_agreement: float | None
+    kappa: float | None
+    ac1: float | None
+    mcnemar_p: float
+    stricter: str | None
+    alpha: float | None = None
+
+
+class CalibrationJson(Document, kw_only=True):
+    """`passes_to_read` are review pairs; null unless it was asked for."""
+
+    schema: str = CALIBRATION_SCHEMA
+    gates: list[GateRecordJson]
+    lenses: list[GroupRecordJson]
+    partitions: list[GroupRecordJson]
+    agreement: list[AgreementJson] | None = None
+    passes_to_read: list[int] | None = None
+
 
 _DIGITS = 4
 _SIGNIFICANT = 0.05
@@ -47,18 +130,16 @@ _TableKey = tuple[str, str, str, str, str]
 
 def read_calibration(
     corpus: Corpus,
-    *,
     gates: Sequence[str] = (),
+    *,
     partitions: Collection[str] = (),
     with_agreement: bool = False,
     passes: int = 0,
 ) -> CalibrationJson:
     """Read the track record of gates, by gate text and partition, by lens and by partition.
 
-    :param gates: gate ids, paths and bundles; none is all, as of `partitions`.
     :param with_agreement: read every review, for decisions, flips and agreement.
     :param passes: name so many passes for a person to read.
-    :raises UnknownGate, AmbiguousGate: a name does not resolve.
     """
     found = corpus.gates.resolve(gates) if gates else corpus.gates.gates
     keys = set(KbPath.objects.ids(gate.path for gate in found).values()) if gates else None
@@ -89,8 +170,7 @@ class _Reading:
         self._agents = labels.precision(lambda actor: not is_person(actor))
         self._cells = sorted(cells | set(self._people))
         self._cases = {
-            (result.gate_sha256, result.model_partition): (result.hits, result.false_alarms)
-            for result in cases
+            (it.gate_sha256, it.model_partition): (it.hits, it.false_alarms) for it in cases
         }
 
     def select(self, gates: Collection[int] | None, partitions: Collection[str]) -> None:
@@ -105,10 +185,8 @@ class _Reading:
     def document(self, gates_now: Mapping[str, str]) -> CalibrationJson:
         keys = NamedKeys({cell.gate_text for cell in self._cells})
         texts = FileSnapshot.objects.filter(pk__in=keys)
-        digests = {
-            key: (sha256, gates_now.get(path) == sha256)
-            for key, sha256, path in texts.values_list("pk", "content_sha256", "path__path")
-        }
+        stored = texts.values_list("pk", "content_sha256", "path__path")
+        digests = {key: (sha256, gates_now.get(path) == sha256) for key, sha256, path in stored}
         gates = [self._gate(cell, *digests[cell.gate_text]) for cell in self._cells]
         gates.sort(key=lambda gate: (gate.gate_id, not gate.is_now, gate.model_partition))
         return CalibrationJson(

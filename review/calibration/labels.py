@@ -56,7 +56,6 @@ _CELL = ("pair__gate_id", "pair__gate_snapshot_id", "pair__job__model_partition_
 
 
 def is_person(actor: str) -> bool:
-    """Return True for a person, and False for an agent or an unnamed actor."""
     return actor.startswith(PEOPLE)
 
 
@@ -82,11 +81,8 @@ class Labels:
 
     def precision(self, is_judge: Callable[[str], bool]) -> dict[Cell, Proportion]:
         """Return what was `fixed` of what was `fixed` or `rejected`, by the judges' last word."""
-        last = {
-            self._same.get(name, name): state
-            for name, state, actor in self._said
-            if is_judge(actor)
-        }
+        said = ((name, state) for name, state, actor in self._said if is_judge(actor))
+        last = {self._same.get(name, name): state for name, state in said}
         found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
         for name, state in last.items():
             if state in _SETTLED:
@@ -95,10 +91,7 @@ class Labels:
         return found
 
     def _read_others(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Read findings that no review lists: of moved notes, and of reviews as a whole.
-
-        :return: the fingerprint of a moved finding to the one under which it was reported.
-        """
+        """Read findings of moved notes and whole reviews; return their reported fingerprints."""
         same: dict[str, str] = {}
         rows = FindingState.objects.filter(
             # Of a pass a person said that it warns or fails, not the gate.
@@ -114,10 +107,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Standing:
-    """The precision of a cell by people's labels.
-
-    :param weight: labels that the borrowed part of `belief` is worth.
-    """
+    """The precision of a cell by people's labels; `weight` is of the borrowed part, in labels."""
 
     people: Proportion
     belief: Beta
@@ -159,7 +149,6 @@ class Standings:
         return lens_of(self._ids[gate])
 
 
-_AT_ONCE = 200
 # A multiplier and a modulus that scatter consecutive keys.
 _SCATTER, _WITHIN = 2_654_435_761, 2**32
 _Keys = frozenset[int]  # of texts of notes
@@ -180,8 +169,7 @@ class Decisions:
 def read_decisions(gates: Collection[int] | None = None) -> Decisions:
     """Read the reviews of some gates, by key, or of all.
 
-    A partition that judged the same two texts several times flags them if at least half of its
-    reviews do; it flipped if not all do or none.
+    Of several reviews of the same texts half decide a flag; it flipped if not all do or none.
     """
     rows = ReviewPair.objects.completed().filter(decision__in=ACCEPTING_DECISIONS)
     if gates is not None:
@@ -256,7 +244,7 @@ def read_addressed() -> dict[Cell, Proportion]:
     )  # fmt: skip
     found: defaultdict[Cell, Proportion] = defaultdict(lambda: NONE)
     followed = rows.filter(next__isnull=False).order_by("pk").values_list(*columns)
-    for chunk in batched(list(followed), _AT_ONCE):
+    for chunk in batched(list(followed), 200):
         following = NamedKeys({row[1] for row in chunk})
         listed = Finding.objects.filter(pair_id__in=following)
         repeated = set(listed.values_list("pair_id", "fingerprint"))
@@ -266,8 +254,7 @@ def read_addressed() -> dict[Cell, Proportion]:
         texts = dict(FileSnapshot.objects.filter(pk__in=keys).values_list("pk", "text"))
         for before, pair_id, name, quote, line, *cell in chunk:
             changed = _is_changed(texts[before], texts[text_after[pair_id]], quote, line)
-            addressed = changed and (pair_id, name) not in repeated
-            found[Cell(*cell)] += Proportion(int(addressed), 1)
+            found[Cell(*cell)] += Proportion(int(changed and (pair_id, name) not in repeated), 1)
     return found
 
 

@@ -176,7 +176,7 @@ class _Check:
         return Lock(lock.gates, {**moved, **lock.notes})
 
     def judge(self, note: NoteText, gates: Sequence[Gate]) -> Iterator[_Row]:
-        given = rule_input(note.text, note_path=note.path, linker=self.corpus.linker)
+        given = rule_input(note.text, note.path, self.corpus.linker)
         for gate in gates:
             if gate.rule not in RULES:
                 yield from self._by_reviews(note, gate)

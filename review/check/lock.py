@@ -16,7 +16,7 @@ from review.documents.base import encode, from_row, problem_json
 from review.domain.paths import gate_label
 from review.domain.printing import UNSAFE
 from review.domain.problems import Problem
-from review.findings.documents import QueueEntryJson
+from review.findings.states import QueueEntryJson
 from review.git import prefix_of
 from review.knowledge_base import Corpus, NoteFacts, NoteList
 from review.models import CurrentAcceptance, KbPath, ModelPartition, NamedKeys

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
 
@@ -50,11 +51,21 @@ def _told(error: Exception, data: bytes) -> str:
 
 
 def from_row(kind: type[_Struct], row: object, **more: Any) -> _Struct:
-    """Make a document of attributes of `row`, moments as text, and of `more` that it lacks."""
+    """Make a document of attributes of `row`, and of `more` that it lacks.
+
+    Moments become text, and an empty text null where the field can be null.
+    """
     names = [name for name in kind.__struct_fields__ if name not in more and hasattr(row, name)]
     found = {name: getattr(row, name) for name in names}
     told = {name: timestamp(v) if isinstance(v, datetime) else v for name, v in found.items()}
+    told |= dict.fromkeys(name for name in _nullable(kind) if told.get(name) == "")
     return kind(**told, **more)
+
+
+@cache
+def _nullable(kind: type[msgspec.Struct]) -> list[str]:
+    fields = msgspec.structs.fields(kind)
+    return [field.name for field in fields if type(None) in get_args(field.type)]
 
 
 def timestamp(moment: datetime | None) -> str | None:

@@ -36,8 +36,7 @@ def excerpt(text: str, words: Sequence[str], *, length: int = 260) -> tuple[Part
     start = max(0, first.start() - _BEFORE) if first else 0
     if start:
         start = text.find(" ", start, first.start() if first else start) + 1 or start
-    piece = text[start : start + length]
-    shown = _BLANKS.sub(" ", piece).strip()
+    shown = _BLANKS.sub(" ", text[start : start + length]).strip()
     shown = f"{'… ' if start else ''}{shown}{' …' if start + length < len(text) else ''}"
     return tuple(_parts(shown, pattern))
 

@@ -116,8 +116,7 @@ def fingerprint(*, note_path: str, gate_path: str, quote: str, text: str, number
     wanted = normalise_prose(quote)
     kind, words = ("quote", wanted) if wanted else ("text", normalise_prose(text))
     # A path holds no NUL, so the parts cannot run into each other.
-    parts = (note_path, gate_path, kind, words, *([str(number)] if number > 1 else []))
-    joined = "\0".join(parts)
+    joined = "\0".join((note_path, gate_path, kind, words, *([str(number)] if number > 1 else [])))
     return sha256_hex(joined.encode("utf-8", "surrogatepass"))[:FINGERPRINT_LENGTH]
 
 
@@ -151,8 +150,7 @@ def near_matches(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[st
     close = process.extract(
         wanted, list(folded), scorer=Indel.normalized_similarity, score_cutoff=0.6, limit=limit
     )
-    ranked = dict.fromkeys([*(folded[name] for name, _, _ in close), *containing])
-    return tuple(ranked)[:limit]
+    return tuple(dict.fromkeys([*(folded[name] for name, _, _ in close), *containing]))[:limit]
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Findings of reviewed pairs with their state and line in today's text; findings by fingerprint."""
+"""Findings of reviewed pairs: their documents, their state and line in today's text, and by fingerprint."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from review.documents.base import from_row
+import msgspec
+
+from review.documents.base import Document, ProblemJson, from_row
 from review.domain.disposition import finding_state, own_finding_text
 from review.domain.finding_identity import own_fingerprints
 from review.domain.paths import gate_label
-from review.findings.documents import QueueFindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import (
     Acceptance,
@@ -26,7 +27,140 @@ from review.models import (
 from review.protocol.quote_location import follow_quote, lines_after, quote_lines
 from review.vocabulary import AcceptanceKind, DispositionState
 
-_NEAR_AMONG = 200_000
+WARN_SCHEMA = "warn-selector/1"
+
+
+class QueueFindingJson(Document, kw_only=True):
+    """A finding in the queue.
+
+    `line` is 1-based in the text that was reviewed, `line_now` in today's; null: not found there.
+    `quote_gone`: it was found in the first, and is not in the other. `of_whole_review`: the review
+    decided so and lists no such finding; this entry represents its decision.
+    """
+
+    fingerprint: str
+    severity: str
+    text: str
+    quote: str
+    line: int | None
+    line_now: int | None
+    status: str
+    regressed: bool
+    quote_gone: bool = False
+    of_whole_review: bool = False
+
+
+class QueueEntryJson(Document, kw_only=True):
+    """A pair that wants an edit; `noisy` says why it comes last in the order of priority."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+    lens: str
+    model_partition: str
+    decision: str
+    review_pair_id: int
+    accepted_at: str | None
+    note_changed_since: bool
+    later_pass_in: tuple[str, ...]
+    findings: list[QueueFindingJson]
+    rationale: str | None
+    noisy: str | None = None
+
+
+class DispositionJson(Document, kw_only=True):
+    disposition: str
+    actor: str
+    reason: str
+    at: str
+
+
+class OccurrenceJson(Document, kw_only=True):
+    review_pair_id: int
+    model_partition: str
+    decision: str
+    severity: str
+    text: str
+    reviewed_at: str | None
+
+
+class FindingPageJson(Document, kw_only=True):
+    """A finding as its latest review reports it; dispositions and occurrences, the last first."""
+
+    schema: str = "finding/1"
+    note_path: str
+    gate_path: str
+    gate_id: str
+    lens: str
+    model_partition: str
+    decision: str
+    review_pair_id: int
+    note_now: str
+    seen: str
+    in_queue: bool
+    out_because: str
+    later_pass_in: list[str]
+    finding: QueueFindingJson
+    dispositions: list[DispositionJson]
+    occurrences: list[OccurrenceJson]
+
+
+class LookJson(Document, kw_only=True):
+    """A review that wants a person's eye; `why` is a `LookReason`."""
+
+    note_path: str
+    gate_path: str
+    gate_id: str
+    lens: str
+    model_partition: str
+    decision: str
+    review_pair_id: int
+    why: str
+    problem: str | None
+    findings: list[QueueFindingJson]
+    rationale: str | None
+
+
+class QueueJson(Document, kw_only=True):
+    """The answer of `warn_selector`; findings of notes that are gone are listed separately.
+
+    `next` is the cursor of the part behind this one, and on a page the address of the part after it,
+    absent at the end; `summary` counts entries if requested.
+    `waiting_findings` are not among them: their gate changed, and they wait for a new review. Nor are
+    `muted_findings`, of gates that `kb/review.toml` mutes.
+    """
+
+    schema: str = WARN_SCHEMA
+    entries: list[QueueEntryJson]
+    deleted_notes: list[QueueEntryJson]
+    problems: list[ProblemJson]
+    waiting_findings: int = 0
+    muted_findings: int = 0
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
+
+
+class LooksJson(Document, kw_only=True):
+    """The answer of `warn_selector --needs-a-look`."""
+
+    schema: str = WARN_SCHEMA
+    needs_a_look: list[LookJson]
+    problems: list[ProblemJson]
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
+
+
+class FixPromptJson(Document, kw_only=True):
+    """The answer of `fix_prompt`; `prompt` is null where it was written to `output`."""
+
+    schema: str = "fix-prompt/1"
+    note_path: str
+    note_sha256: str
+    fingerprints: list[str]
+    output: str | None = None
+    prompt: str | None
+
+
 # Names stand in cookies, which hold 4 kB.
 _TEXT_SHOWN = 90
 _PATH_SHOWN = 80
@@ -69,11 +203,8 @@ class QuoteFinder:
             self.load([pair_id])
         before, now = self._reviewed[pair_id], self._text_of(note_path)
         line_now = follow_quote(before, now, quote=quote, line=line)
-        is_gone = (
-            bool(now and quote_lines(before, quote))
-            and line_now is None
-            and not lines_after(before, now, quote)
-        )
+        was_there = bool(now and quote_lines(before, quote))
+        is_gone = was_there and line_now is None and not lines_after(before, now, quote)
         return QuoteNow(line_now, is_gone=is_gone)
 
     def _read(self, note_path: str) -> str:
@@ -97,12 +228,8 @@ def read_findings_now(
     # When the text that a pair's reviewer read was taken; an ack since then does not move it.
     jobs = ReviewPair.objects.filter(pk__in=NamedKeys(keys))
     read_at = dict(jobs.values_list("pk", "job__created_at")) if decided else {}
-    changed = [
-        pair.pk
-        for pair, note_path, _gate_path in pairs
-        if digests.get(note_path) not in (None, pair.note_snapshot.content_sha256)
-    ]
-    quotes.load(changed)
+    read = [(pair, digests.get(path, pair.note_snapshot.content_sha256)) for pair, path, _ in pairs]
+    quotes.load([pair.pk for pair, now in read if now != pair.note_snapshot.content_sha256])
     for (pair, note_path, _gate_path), findings in zip(pairs, found, strict=True):
         digest = digests.get(note_path, "")
         for finding in findings:
@@ -151,7 +278,6 @@ class FoundFinding:
     ordinal: int
 
     def name(self, *, gates_folder: str) -> str:
-        """Return the finding in one line."""
         words = " ".join(self.text.split())
         text = words if len(words) <= _TEXT_SHOWN else f"{words[:_TEXT_SHOWN].rstrip()}…"
         gate_id = gate_label(self.gate_path, gates_folder)
@@ -182,8 +308,7 @@ def find_finding(fingerprint: str) -> FoundFinding | None:
 
 def known_fingerprints() -> list[str]:
     """Return fingerprints of stored findings, to suggest near ones."""
-    found = Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)
-    return list(found[:_NEAR_AMONG])
+    return list(Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)[:200_000])
 
 
 def _find_carried(fingerprint: str) -> FoundFinding | None:

@@ -17,8 +17,8 @@ from review.ingest.load import IngestRequest, Intake, JobMoved, RefusedJob, read
 from review.ingest.parse import KnownFindings, ReadReview, identify_findings, names_of, write_blocks
 from review.job_files import ArtifactNotWritten, ArtifactStore, result_name
 from review.jobs.board import require_job, show_ingested
+from review.jobs.files import JobFiles
 from review.jobs.job_documents import IngestedJobJson
-from review.jobs.mirror import JobFiles
 from review.jobs.provenance import partition_contradicts
 from review.models import (
     Finding,
@@ -65,12 +65,6 @@ def ingest_job(
 
     Complete pairs are kept when others are missing: the job is then `failed`, and a later ingest
     may bring the missing ones. Nothing moves when the output holds no block of this job.
-
-    :raises UnknownJob: no job has this id.
-    :raises JobAlreadyCompleted, JobReplaced, NothingMissing: the job takes no output any more.
-    :raises JobMoved: another process moved the job while this one read the output.
-    :raises NoOutput, NoBlocks: the output is absent, blank, or not this job's.
-    :raises PartitionMismatch, ProvenanceDisagrees: the flags contradict the job or its claim.
     """
     (read,) = read_jobs({job_id: request}, config=config)
     if isinstance(read, RefusedJob):
@@ -144,10 +138,7 @@ def _may_concern_one_job(error: ReviewError | DatabaseError) -> bool:
 def _ingest_chunk(
     intakes: Sequence[Intake], *, config: Config, now: datetime
 ) -> list[IngestedJobJson]:
-    """Ingest jobs that are read already, in one transaction, as if one after the other.
-
-    :raises JobMoved: another process moved one of them meanwhile; none of them is stored.
-    """
+    """Ingest jobs that are read already, in one transaction; JobMoved: none of them is stored."""
     said = [item for intake in intakes for item in intake.said.items()]
     known = KnownFindings([pair for pair, review in said if review.findings])
     for intake in intakes:
@@ -174,17 +165,13 @@ def make_reviews(intake: Intake, known: KnownFindings) -> None:
         pair.result_path = f"{folder}/{result_name(pair.ordinal, *intake.names[pair.ordinal])}"
         intake.texts[pair.pk] = review.text
         if review.findings:
-            findings = identify_findings(
-                review.findings,
-                note_path=pair.note.path,
-                gate_path=pair.gate.path,
-                note_text=known.note_text(pair),
-                earlier=known.earlier(pair),
-            )
-            known.add(pair, findings)
-            for finding in findings:
+            where = {"note_path": pair.note.path, "gate_path": pair.gate.path}
+            text, earlier = known.note_text(pair), known.earlier(pair)
+            found = identify_findings(review.findings, note_text=text, earlier=earlier, **where)
+            known.add(pair, found)
+            for finding in found:
                 finding.pair = pair
-            intake.findings += findings
+            intake.findings += found
 
 
 def _why_not(intake: Intake, decision: Decision, *, of_another_note: bool) -> str:
@@ -235,21 +222,12 @@ def _finish(intake: Intake, *, config: Config, store_id: str) -> IngestedJobJson
             f"the output says it was written by {claimed!r}, another model than the job's partition"
             f" {partition!r}: a claim, not provenance"
         )
-    is_all = len(intake.said) == len(intake.texts)
-    return show_ingested(
-        job,
-        intake.pairs,
-        findings=intake.findings if is_all else None,
-        problems=problems,
-        gates_folder=config.gates_folder,
-    )
+    findings = intake.findings if len(intake.said) == len(intake.texts) else None
+    return show_ingested(job, intake.pairs, findings, problems, gates_folder=config.gates_folder)
 
 
 def store_intakes(intakes: Sequence[Intake], *, now: datetime) -> None:
-    """Move the jobs and store their reviews, as if one job after the other.
-
-    :raises JobMoved: another process moved one of them meanwhile: roll the transaction back.
-    """
+    """Move the jobs and store their reviews, as if one after the other; JobMoved: roll back."""
     _move_jobs(intakes, now=now)
     findings = [finding for intake in intakes for finding in intake.findings]
     Finding.objects.bulk_create(findings, batch_size=100)
@@ -316,8 +294,7 @@ def _move(alike: Sequence[Intake], *, now: datetime) -> bool:
 
 def _is_as_it_was(intake: Intake) -> bool:
     was = sum(pair.status == PairStatus.COMPLETED for pair in intake.pairs)
-    now = ReviewPair.objects.filter(job=intake.job, status=PairStatus.COMPLETED)
-    return now.count() == was
+    return ReviewPair.objects.filter(job=intake.job, status=PairStatus.COMPLETED).count() == was
 
 
 def keep_raw(job: ReviewJob, raw: bytes, *, now: datetime) -> None:
@@ -332,10 +309,7 @@ class BadBlock(InputRejected):
 def submit_reviews(
     job_id: int, blocks: Sequence[ReviewBlockJson], *, actor: str, config: Config, now: datetime
 ) -> IngestedJobJson:
-    """Store the reviews of a job, or of some of its pairs; raises as `ingest_job` does.
-
-    :raises BadBlock: an ordinal is none of the job's pairs, or occurs twice; nothing is stored.
-    """
+    """Store the reviews of a job, or of some of its pairs; BadBlock: nothing is stored."""
     job = require_job(job_id)
     names = names_of(job, config)
     typed: dict[int, TypedReview] = {}

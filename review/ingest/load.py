@@ -56,11 +56,9 @@ class IngestRequest:
     """A request to ingest the outputs of one or more jobs.
 
     :param outputs: a job's output as bytes, if it is not in the job's own file.
-    :param provenance: who ran the job, for jobs that nobody claimed.
     :param telemetry: evidence from the parent's harness, kept as it is.
     :param failure: why the job fails, whatever its output holds: what is complete is kept.
     :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
-    :param lease: of the claim whose result this is; None where anybody may bring it.
     """
 
     actor: str
@@ -80,7 +78,6 @@ class RefusedJob:
     error: ReviewError
 
 
-_SHOWN = 3  # lines of an output that a refusal names
 _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
 
 
@@ -88,12 +85,8 @@ _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is mis
 class Intake:
     """A job that takes an output, from its reading to the files that are written of it.
 
-    :param request: for this job.
-    :param names: note path and gate id of each pair, by ordinal.
-    :param said: the reviews that complete their pairs.
+    :param said: the reviews that complete their pairs; `findings` are theirs.
     :param why_missing: by ordinal, why a pair has no review after it.
-    :param texts: the review texts that are stored, by pair key.
-    :param findings: of the reviews in `said`.
     :param keeps_raw: whether the output has something that the rows will not have.
     :param contradicted: whether telemetry names a model of another partition.
     """
@@ -156,7 +149,7 @@ def _read(
     if request.typed:
         parsed = typed_output(request.typed, ordinals=names)
     else:
-        parsed = read_output(job, raw, config=config, names=names)
+        parsed = read_output(job, raw, names)
     if not parsed.has_own_blocks:
         raise _no_blocks(job, parsed)
     done = [pair for pair in pairs if pair.status == PairStatus.COMPLETED]
@@ -211,11 +204,9 @@ def _ending(missing: Mapping[int, str], request: IngestRequest, *, contradicted:
         return Ending(JobStatus.FAILED, code, names)
     if contradicted:
         models = output_tokens_by_model(request.telemetry) or telemetry_models(request.telemetry)
-        return Ending(
-            JobStatus.FAILED,
-            FailureCode.PARTITION_MISMATCH,
-            f"telemetry says {', '.join(models)} ran; the reviews are kept as evidence and not accepted",
-        )
+        why = "the reviews are kept as evidence and not accepted"
+        reason = f"telemetry says {', '.join(models)} ran; {why}"
+        return Ending(JobStatus.FAILED, FailureCode.PARTITION_MISMATCH, reason)
     return Ending(JobStatus.COMPLETED)
 
 
@@ -226,10 +217,8 @@ def _refuse_closed(job: ReviewJob, pairs: Sequence[ReviewPair]) -> None:
             hint=f"discard it: job {job.replacement_id} is reviewed from its own prompt",
         )
     if job.status == JobStatus.COMPLETED:
-        raise JobAlreadyCompleted(
-            f"job {job.pk} is already completed",
-            hint=f"read a review: commonplace render_review --review-pair-id {pairs[0].pk}",
-        )
+        hint = f"read a review: commonplace render_review --review-pair-id {pairs[0].pk}"
+        raise JobAlreadyCompleted(f"job {job.pk} is already completed", hint=hint)
     if all(pair.status == PairStatus.COMPLETED for pair in pairs):
         raise NothingMissing(
             f"job {job.pk} failed ({job.failure_code}) and none of its pairs waits for a review"
@@ -264,11 +253,9 @@ def _read_raw(job: ReviewJob, request: IngestRequest, config: Config) -> bytes:
         where = job.bundle_output_path
         data = ArtifactStore(config).read_output(where)
     if data is None:
-        raise NoOutput(
-            f"job {job.pk}: no output file at {where}",
-            hint="the worker writes it; then: commonplace ingest_bundle_output"
-            f" --review-job-id {job.pk}",
-        )
+        command = f"commonplace ingest_bundle_output --review-job-id {job.pk}"
+        hint = f"the worker writes it; then: {command}"
+        raise NoOutput(f"job {job.pk}: no output file at {where}", hint=hint)
     if not data.strip():
         raise NoOutput(f"job {job.pk}: {where} is empty; nothing was moved")
     return data
@@ -281,7 +268,7 @@ def _no_blocks(job: ReviewJob, parsed: ParsedOutput) -> NoBlocks:
         owner = ReviewJob.objects.filter(sentinel_token=token).values_list("pk", flat=True).first()
         strangers.append(f"token {token}" + (f" of job {owner}" if owner else ""))
     found = f"; it holds blocks with {', '.join(strangers)}" if strangers else ""
-    almost = "; ".join((*parsed.misfits, *parsed.problems)[:_SHOWN])
+    almost = "; ".join((*parsed.misfits, *parsed.problems)[:3])
     almost = f": {almost}" if almost else ""
     whole = "whole block" if almost else "block"
     token = job.sentinel_token

@@ -1,12 +1,16 @@
-"""Parse what a worker wrote for a job into reviews that are ready to be stored."""
+"""Parse what a worker wrote for a job into reviews to store; read stored ones without a decision again."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from review.acceptance.decide import PairOfAnotherModel, set_decision
+from review.documents.base import Document, from_row
 from review.domain.finding_identity import KnownFinding, choose_fingerprints, own_fingerprints
 from review.domain.paths import gate_id_of
 from review.models import Acceptance, FileSnapshot, Finding, ReviewJob, ReviewPair, batched
@@ -16,8 +20,15 @@ from review.protocol.output import ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quote_location import locate_findings, quote_lines
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
+from review.reviews.needs_a_look import LookRequest, undecided_pairs
 from review.settings import Config
-from review.vocabulary import AcceptanceKind, Decision, DecisionSource
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    AcceptanceKind,
+    Decision,
+    DecisionSource,
+    NotAccepted,
+)
 
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
 MAX_REVIEW_CHARACTERS = 600_000
@@ -26,8 +37,6 @@ MAX_FINDINGS = 1_000
 
 @dataclass(frozen=True)
 class ReadReview:
-    """A review's text, and the values read from it."""
-
     text: str
     decision: ParsedDecision
     findings: tuple[ParsedFinding, ...] = ()
@@ -36,24 +45,12 @@ class ReadReview:
 def names_of(job: ReviewJob, config: Config) -> dict[int, tuple[str, str]]:
     """Note path and gate id of the pairs of a job, by ordinal."""
     rows = job.pairs.order_by("ordinal").values_list("ordinal", "note__path", "gate__path")
-    return {
-        ordinal: (note, gate_id_of(gate, gates_folder=config.gates_folder))
-        for ordinal, note, gate in rows
-    }
+    folder = config.gates_folder
+    return {it: (note, gate_id_of(gate, gates_folder=folder)) for it, note, gate in rows}
 
 
-def read_output(
-    job: ReviewJob,
-    data: bytes,
-    *,
-    config: Config,
-    names: Mapping[int, tuple[str, str]] | None = None,
-) -> ParsedOutput:
-    """Parse `data` against all pairs of the job.
-
-    :param names: of the pairs, where they are known.
-    """
-    names = names or names_of(job, config)
+def read_output(job: ReviewJob, data: bytes, names: Mapping[int, tuple[str, str]]) -> ParsedOutput:
+    """Parse `data` against all pairs of the job, by their `names_of`."""
     expected = [ExpectedPair(ordinal, *name) for ordinal, name in names.items()]
     return parse_output(data, token=job.sentinel_token, expected=expected)
 
@@ -65,9 +62,7 @@ def typed_output(reviews: Mapping[int, TypedReview], *, ordinals: Iterable[int])
             ordinal: ParsedBlock(render_typed_review(review).rstrip("\n"), review)
             for ordinal, review in reviews.items()
         },
-        missing={
-            ordinal: "no review for this pair" for ordinal in ordinals if ordinal not in reviews
-        },
+        missing={it: "no review for this pair" for it in ordinals if it not in reviews},
         problems=(),
         self_reported_model=None,
         foreign_tokens=(),
@@ -97,8 +92,8 @@ def read_block(block: ParsedBlock) -> ReadReview:
 def typed_findings(review: TypedReview) -> tuple[ParsedFinding, ...]:
     """Return the findings of a review that came as data, as if they had been parsed."""
     return tuple(
-        ParsedFinding(number, found.severity, finding_text(found), found.quote, found.line or None)
-        for number, found in enumerate(review.findings, 1)
+        ParsedFinding(n, it.severity, finding_text(it), it.quote, it.line or None)
+        for n, it in enumerate(review.findings, 1)
     )
 
 
@@ -121,45 +116,26 @@ def identify_findings(
     gate_path: str,
     note_text: str,
     earlier: Sequence[KnownFinding],
-) -> tuple[Finding, ...]:
-    """Place the findings of a review in the note, and give each the fingerprint it is known by.
-
-    The rows are of no pair yet.
-
-    :param earlier: findings of the same note and gate, the newest first.
-    """
-    findings = _without_repetitions(raw, note_text)
-    lines = locate_findings(note_text, findings)
+) -> list[Finding]:
+    """Place the findings of a review in the note, under fingerprints of `earlier` ones or new."""
+    said = _without_repetitions(raw, note_text)
+    lines = locate_findings(note_text, said)
+    reported, found = [], []
+    for ordinal, (item, line) in enumerate(zip(said, lines, strict=True), 1):
+        told = {"severity": item.severity, "text": item.text, "quote": item.quote}
+        places = quote_lines(note_text, item.quote)
+        reported.append(KnownFinding("", line=line, lines=places, **told))
+        found.append(Finding(ordinal=ordinal, note_line=line, **told))
     fingerprints = choose_fingerprints(
         note_path=note_path,
         gate_path=gate_path,
         note_text=note_text,
-        reported=[
-            KnownFinding(
-                "",
-                quote=item.quote,
-                text=item.text,
-                severity=item.severity,
-                line=line,
-                lines=quote_lines(note_text, item.quote),
-            )
-            for item, line in zip(findings, lines, strict=True)
-        ],
+        reported=reported,
         earlier=earlier,
     )
-    return tuple(
-        Finding(
-            ordinal=ordinal,
-            severity=finding.severity,
-            text=finding.text,
-            quote=finding.quote,
-            note_line=line,
-            fingerprint=fingerprint,
-        )
-        for ordinal, (finding, line, fingerprint) in enumerate(
-            zip(findings, lines, fingerprints, strict=True), start=1
-        )
-    )
+    for finding, fingerprint in zip(found, fingerprints, strict=True):
+        finding.fingerprint = fingerprint
+    return found
 
 
 def _without_repetitions(raw: Sequence[ParsedFinding], note_text: str) -> list[ParsedFinding]:
@@ -184,10 +160,7 @@ _Key = tuple[int, int]  # of a note and a gate
 
 
 class KnownFindings:
-    """Earlier findings and note texts for jobs that are read one after the other.
-
-    What is added of a job is earlier for those after it, as if it were stored already.
-    """
+    """Earlier findings and note texts for jobs that are read one after the other."""
 
     def __init__(self, pairs: Collection[ReviewPair]) -> None:
         """Take the pairs that report findings; fetches for all of them together."""
@@ -207,16 +180,10 @@ class KnownFindings:
 
     def add(self, pair: ReviewPair, findings: Iterable[Finding]) -> None:
         """Count the findings of a pair among the earlier ones from now on."""
+        text = self.note_text(pair)
         self.earlier(pair)[:0] = [
-            KnownFinding(
-                new.fingerprint,
-                new.quote,
-                new.text,
-                new.severity,
-                new.note_line,
-                self.note_text(pair),
-            )
-            for new in findings
+            KnownFinding(it.fingerprint, it.quote, it.text, it.severity, it.note_line, text)
+            for it in findings
         ]
 
     def _read_findings(self, keys: Collection[_Key]) -> None:
@@ -235,8 +202,7 @@ class KnownFindings:
 
     def _read_texts(self, snapshot_ids: Iterable[int]) -> None:
         for chunk in batched(sorted(set(snapshot_ids) - self._texts.keys()), 500):
-            rows = FileSnapshot.objects.filter(pk__in=chunk)
-            self._texts.update(rows.values_list("pk", "text"))
+            self._texts.update(FileSnapshot.objects.filter(pk__in=chunk).values_list("pk", "text"))
 
 
 def _carried(notes: set[int], gates: set[int]) -> Iterator[tuple[Any, ...]]:
@@ -259,3 +225,54 @@ def _carried(notes: set[int], gates: set[int]) -> Iterator[tuple[Any, ...]]:
         values = own_fingerprints(known, note_path=note_path, gate_path=gate_path)
         for value, row in zip(values, found[pair_id], strict=True):
             yield (note_id, gate_id, value, *row[1:])
+
+
+class RereadJson(Document):
+    """A review that has a decision now; `accepted` is null in a dry run."""
+
+    review_pair_id: int
+    note_path: str
+    gate_path: str
+    gate_id: str
+    model_partition: str
+    decision: str
+    accepted: bool | None
+    not_accepted_because: str | None
+
+
+class RereadReviewsJson(Document, kw_only=True):
+    schema: str = "reread-reviews/1"
+    dry_run: bool
+    decided: list[RereadJson]
+    still_unknown: int
+
+
+REASON = "the stored review was read again"
+
+
+def reread_reviews(
+    *, actor: str, dry_run: bool, config: Config, now: datetime
+) -> RereadReviewsJson:
+    """Decide the unanswered reviews of the partition's own models whose text states a decision."""
+    found = undecided_pairs(LookRequest()).filter(not_accepted=NotAccepted.DECISION_UNKNOWN)
+    related = ("note", "gate", "job__model_partition", "review_text")
+    pair_ids = list(found.order_by("pk").values_list("pk", flat=True))
+    decided: list[RereadJson] = []
+    for pair_id in pair_ids:
+        pair = ReviewPair.objects.select_related(*related).get(pk=pair_id)
+        decision = read_review(pair.review_text.text).decision.decision
+        if decision not in ACCEPTING_DECISIONS:
+            continue
+        if dry_run:
+            gate_id = gate_id_of(pair.gate.path, gates_folder=config.gates_folder)
+            names = (pair.note.path, pair.gate.path, gate_id, pair.job.model_partition.name)
+            decided.append(RereadJson(pair_id, *names, decision.value, None, None))
+            continue
+        with suppress(PairOfAnotherModel):
+            done = set_decision(
+                pair_id, decision, reason=REASON, actor=actor, config=config, now=now
+            )
+            decided.append(from_row(RereadJson, done))
+    return RereadReviewsJson(
+        dry_run=dry_run, decided=decided, still_unknown=len(pair_ids) - len(decided)
+    )

@@ -1,31 +1,46 @@
-"""Jobs, their moves and their attempts, as commands and pages show them."""
+"""Jobs, their moves and attempts, as commands and pages show them; one job with all details."""
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, Literal
 
 from django.db.models import Count, Q
 
 from review.documents.base import from_row
 from review.domain.paths import gate_id_of
 from review.errors import InputRejected
-from review.job_files import manifest_path
+from review.job_files import ArtifactStore, OutputNotReadable, manifest_path
+from review.jobs.files import output_states
 from review.jobs.job_documents import (
     FindingJson,
     IngestedJobJson,
     IngestedPairJson,
+    JobCommandJson,
+    JobDetailsJson,
     JobEventJson,
+    JobFileJson,
     JobJson,
     PairJson,
 )
+from review.jobs.leases import abandonment, unanswered_jobs
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, batched
 from review.models.jobs import ReviewJobQuerySet
 from review.runners.outcome import MODEL_ANSWERED
-from review.vocabulary import FailureCode, JobStatus, NotAccepted, PairStatus
+from review.runners.process.table import Processes
+from review.settings import RULES_PARTITION, Config
+from review.vocabulary import (
+    OPEN_JOB_STATUSES,
+    FailureCode,
+    Grouping,
+    JobStatus,
+    NotAccepted,
+    PairStatus,
+)
 
-_JOBS_AT_ONCE = 200
 _COLUMNS = ("job_id", "pk", "ordinal", "note__path", "gate__path", "status", "decision")
 # Failures that say something about the pair, where a model had answered. An interruption, a limit of
 # the account or an operator's decision says nothing.
@@ -48,10 +63,7 @@ PairText = tuple[str, str, str, str]
 
 
 def require_job(job_id: int) -> ReviewJob:
-    """Return the job, as `with_names` loads it.
-
-    :raises UnknownJob: there is none.
-    """
+    """Return the job as `with_names` loads it, or raise `UnknownJob`."""
     job = ReviewJob.objects.with_names().filter(pk=job_id).first()
     if job is None:
         raise unknown_job(job_id)
@@ -59,16 +71,14 @@ def require_job(job_id: int) -> ReviewJob:
 
 
 def unknown_job(job_id: int) -> UnknownJob:
-    return UnknownJob(
-        f"no review job {job_id} in this store",
-        hint="list them with: commonplace review_job_list --json",
-    )
+    hint = "list them with: commonplace review_job_list --json"
+    return UnknownJob(f"no review job {job_id} in this store", hint=hint)
 
 
 def show_jobs(job_ids: Iterable[int], *, gates_folder: str) -> list[JobJson]:
     """Return the jobs with their pairs, in the order of `job_ids`; unknown ids are left out."""
     shown = []
-    for chunk in batched(job_ids, _JOBS_AT_ONCE):
+    for chunk in batched(job_ids, 200):
         pairs: dict[int, list[PairJson]] = {}
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
         # Tuples: an instance with its note and its gate takes five times as long.
@@ -90,13 +100,9 @@ def find_jobs(
     job_ids: Collection[int] | None = None,
 ) -> ReviewJobQuerySet:
     """Return the jobs that match, oldest first; an empty filter keeps all, as None does for ids."""
-    filters = {
-        "status": statuses,
-        "model_partition__name": partitions,
-        "failure_code": failure_codes,
-        "lens": lenses,
-    }
-    conditions: dict[str, Any] = {f"{name}__in": words for name, words in filters.items() if words}
+    names = ("status", "model_partition__name", "failure_code", "lens")
+    filters = zip(names, (statuses, partitions, failure_codes, lenses), strict=True)
+    conditions: dict[str, Any] = {f"{name}__in": words for name, words in filters if words}
     if job_ids is not None:
         conditions["pk__in"] = job_ids
     return ReviewJob.objects.filter(**conditions).order_by("pk")
@@ -110,18 +116,11 @@ def count_jobs() -> dict[str, dict[str, int]]:
         counts["status"][status] += number
         counts["partition"][partition] += number
     failed = ReviewJob.objects.filter(status=JobStatus.FAILED).order_by("failure_code")
-    codes = dict(failed.values_list("failure_code").annotate(Count("pk")))
-    return {**counts, "code": codes}
+    return {**counts, "code": dict(failed.values_list("failure_code").annotate(Count("pk")))}
 
 
 def show_event(event: JobEvent) -> JobEventJson:
-    return from_row(
-        JobEventJson,
-        event,
-        review_job_event_id=event.pk,
-        review_job_id=event.job_id,
-        from_status=event.from_status or None,
-    )
+    return from_row(JobEventJson, event, review_job_event_id=event.pk, review_job_id=event.job_id)
 
 
 def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Counter[PairText]:
@@ -138,8 +137,8 @@ def count_attempts(pairs: Collection[PairText], *, model_partition: str) -> Coun
         note__path__in={pair[0] for pair in pairs},
         gate__path__in={pair[1] for pair in pairs},
     )
-    snapshots = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
-    return Counter(rows.values_list("note__path", "gate__path", *snapshots))
+    texts = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
+    return Counter(rows.values_list("note__path", "gate__path", *texts))
 
 
 def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
@@ -150,9 +149,6 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
         model_partition=job.model_partition.name,
         manifest_path=manifest_path(job.prompt_path),
         pairs=pairs,
-        claimed_by=job.claimed_by or None,
-        failure_code=job.failure_code or None,
-        failure_reason=job.failure_reason or None,
         replaces=job.replaces_id,
         replaced_by=job.replacement_id,
     )
@@ -161,46 +157,103 @@ def _job_json(job: ReviewJob, pairs: list[PairJson]) -> JobJson:
 def show_ingested(
     job: ReviewJob,
     pairs: Sequence[ReviewPair],
+    findings: Iterable[Finding] | None,
+    problems: list[str],
     *,
-    findings: Iterable[Finding] | None = None,
-    problems: Sequence[str],
     gates_folder: str,
 ) -> IngestedJobJson:
-    """The job with its pairs, their decisions and findings; rows as loaded after the ingest.
-
-    :param findings: of all the pairs; None where they are in the store only.
-    """
+    """The job with its pairs, as loaded after the ingest; `findings` are read unless given."""
     if findings is None:
         findings = Finding.objects.filter(pair__in=pairs).order_by("pair_id", "ordinal")
     found: defaultdict[int, list[FindingJson]] = defaultdict(list)
     for row in findings:
         found[row.pair_id].append(from_row(FindingJson, row, line=row.note_line))
-    return IngestedJobJson(
-        review_job_id=job.pk,
-        status=job.status,
-        failure_code=job.failure_code or None,
-        failure_reason=job.failure_reason or None,
-        pairs=[_ingested_pair(pair, found[pair.pk], gates_folder) for pair in pairs],
-        self_reported_model=job.self_reported_model or None,
-        problems=list(problems),
+    shown = [
+        from_row(
+            IngestedPairJson,
+            pair,
+            review_pair_id=pair.pk,
+            note_path=pair.note.path,
+            gate_path=pair.gate.path,
+            gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
+            pair_status=pair.status,
+            accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
+            not_accepted_because=pair.not_accepted or None,
+            findings=found[pair.pk],
+        )
+        for pair in pairs
+    ]
+    return from_row(IngestedJobJson, job, review_job_id=job.pk, pairs=shown, problems=problems)
+
+
+JobFile = Literal["prompt", "output", "manifest"]
+
+
+def read_job(job_id: int, *, config: Config, processes: Processes, now: datetime) -> JobDetailsJson:
+    job = require_job(job_id)
+    (shown,) = show_jobs([job_id], gates_folder=config.gates_folder)
+    state = output_states([job], config=config)[job.pk].state
+    recovery = {}
+    if why := abandonment(job, older_than=config.abandoned_after, processes=processes, now=now):
+        recovery["abandoned"] = why
+    if job.status in OPEN_JOB_STATUSES and state == "complete":
+        recovery["ready"] = "its output holds a review for every pair"
+    if unanswered_jobs().filter(pk=job.pk).exists():
+        recovery["missing"] = "a pair has no review, here or in a later job"
+    return from_row(
+        JobDetailsJson,
+        job,
+        job=shown,
+        events=[show_event(event) for event in job.events.order_by("pk")],
+        output_state=state,
+        recovery=recovery,
+        commands=list(_commands(shown, recovery)),
+        **{name: _file(path, config) for name, path in _paths(job).items()},
     )
 
 
-def _ingested_pair(
-    pair: ReviewPair, findings: list[FindingJson], gates_folder: str
-) -> IngestedPairJson:
-    return IngestedPairJson(
-        review_pair_id=pair.pk,
-        ordinal=pair.ordinal,
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
-        gate_id=gate_id_of(pair.gate.path, gates_folder=gates_folder),
-        pair_status=pair.status,
-        decision=pair.decision or None,
-        decision_source=pair.decision_source or None,
-        result_path=pair.result_path or None,
-        problem=pair.problem or None,
-        accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
-        not_accepted_because=pair.not_accepted or None,
-        findings=findings,
-    )
+def read_job_file(job_id: int, which: JobFile, *, config: Config) -> bytes | None:
+    """Return the bytes of one of the job's files; None when it is not there."""
+    return ArtifactStore(config).read_output(_paths(require_job(job_id))[which])
+
+
+def _paths(job: ReviewJob) -> dict[JobFile, str]:
+    prompt, output = job.prompt_path, job.bundle_output_path
+    return {"prompt": prompt, "output": output, "manifest": manifest_path(prompt)}
+
+
+def _file(path: str, config: Config) -> JobFileJson:
+    try:
+        data = ArtifactStore(config).read_output(path)
+    except OutputNotReadable:
+        return JobFileJson(path, "unreadable", None)
+    if data is None:
+        return JobFileJson(path, "none", None)
+    return JobFileJson(path, "there", len(data))
+
+
+def _commands(job: JobJson, recovery: dict[str, str]) -> Iterator[JobCommandJson]:
+    number, is_queued = str(job.review_job_id), job.status == JobStatus.QUEUED
+    if "ready" in recovery:
+        yield _command("ingest its output", "ingest_bundle_output", "--review-job-id", number)
+    elif is_queued and job.model_partition == RULES_PARTITION:
+        yield _command("run it", "run_review_jobs", number, "--runner", "rules")
+    elif is_queued:
+        claim = ("claim_review_job", "--review-job-id", number, "--runner", "NAME")
+        yield _command("claim it, for a worker of yours", *claim)
+    if "abandoned" in recovery:
+        replace = ("recover_review_jobs", "--action", "replace", number)
+        yield _command("create a new job for its pairs", *replace)
+    gates = dict.fromkeys(pair.gate_id for pair in job.pairs)
+    notes = dict.fromkeys(pair.note_path for pair in job.pairs)
+    batch = ["--batch-size", str(len(notes))] if job.grouping == Grouping.GATE else []
+    select = ["review_target_selector", *gates, "--note", *notes]
+    select += ["--model", job.model_partition, "--mode", "requested", "--json"]
+    create = ["create_review_jobs", "--input", "-", "--grouping", job.grouping, *batch]
+    again = _command("create the same job again, from today's texts", *select)
+    again.command += f" | commonplace {shlex.join(create)}"
+    yield again
+
+
+def _command(why: str, *words: str) -> JobCommandJson:
+    return JobCommandJson(why, f"commonplace {shlex.join(words)}")

@@ -1,20 +1,23 @@
-"""Claim queued jobs for a parent, each by exactly one, with what it says about its model."""
+"""Claim queued jobs, each by exactly one parent; or take work: what is queued, else new jobs."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
 
-from review.documents.base import timestamp
+from review.documents.base import from_row, timestamp
+from review.domain.grouping import Target, group_targets
 from review.domain.processes import Parent
-from review.errors import Conflict
+from review.errors import Conflict, ExitCode, ReviewError
+from review.job_files import ArtifactStore
 from review.jobs.board import require_job, show_jobs
-from review.jobs.job_documents import ClaimedJson
+from review.jobs.create import CreateRequest, create_jobs
+from review.jobs.job_documents import ClaimedJson, JobJson, SkippedJson, TakenJobJson, TakenJson
 from review.jobs.provenance import (
     PartitionMismatch,
     Validated,
@@ -22,9 +25,13 @@ from review.jobs.provenance import (
     check_flags,
     validate_provenance,
 )
-from review.models import JobEvent, JobMove, Lease, Provenance, ReviewJob
+from review.knowledge_base import Corpus
+from review.models import JobEvent, JobMove, Lease, NamedKeys, Provenance, ReviewJob
+from review.protocol.prompt import NOTES, estimate_tokens
+from review.selection.documents import TargetJson
+from review.selection.select import SelectionRequest, select_targets
 from review.settings import Config
-from review.vocabulary import JobPurpose, JobStatus
+from review.vocabulary import Grouping, JobPurpose, JobStatus
 
 
 class JobNotClaimable(Conflict):
@@ -35,12 +42,9 @@ class JobNotClaimable(Conflict):
 class ClaimRequest:
     """A request to claim jobs for an actor.
 
-    :param job_id: this one; None claims the oldest queued ones.
-    :param model_partition: only jobs of this partition; None claims any that `provenance` fits.
+    :param job_id: this one; None claims the oldest queued ones, that `provenance` fits.
     :param effort_unknown: the harness names its model but not the effort.
-    :param purpose: of the oldest jobs, those for this; a job that is named is claimed for either.
-    :param parent: the process that stays until the jobs are closed; when it is gone, they are
-        abandoned.
+    :param parent: the process that stays until the jobs are closed; without it, they are abandoned.
     :param lease: of the one job; None where nobody will extend it.
     """
 
@@ -56,14 +60,7 @@ class ClaimRequest:
 
 
 def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJson:
-    """Claim the job that is named, or up to `limit` of the oldest; nothing moves on a refusal.
-
-    :raises UsageRefused: flags that contradict each other.
-    :raises ModelNameRefused: the model or the effort is no name.
-    :raises UnknownJob: no job has this id.
-    :raises JobNotClaimable: the job is not queued; says who has it, and since when.
-    :raises PartitionMismatch: the named model makes another partition than the job's.
-    """
+    """Claim the job that is named, or up to `limit` of the oldest; nothing moves on a refusal."""
     check_flags(request.provenance, effort_unknown=request.effort_unknown, config=config)
     validated: Validated
     if request.job_id is not None:
@@ -84,37 +81,29 @@ def claim(request: ClaimRequest, *, config: Config, now: datetime) -> ClaimedJso
 
 
 def claim_job(job: ReviewJob, request: ClaimRequest, *, config: Config, now: datetime) -> Validated:
-    """Claim a job, loaded with its names; return how far its model was compared.
-
-    :raises JobNotClaimable, PartitionMismatch: as `claim` does.
-    """
+    """Claim a job, loaded with its names; return how far its model was compared."""
     if job.status == JobStatus.QUEUED:
-        validated = validate_provenance(
-            job.model_partition.name,
-            request.provenance,
-            effort_unknown=request.effort_unknown,
-            config=config,
-        )
+        validated = _validate(job.model_partition.name, request, config)
         if _claim([job.pk], request, now=now):
             return validated
     raise _not_claimable(require_job(job.pk), request)
 
 
+def _validate(partition: str, request: ClaimRequest, config: Config) -> Validated:
+    said, unknown = request.provenance, request.effort_unknown
+    return validate_provenance(partition, said, effort_unknown=unknown, config=config)
+
+
 def _fitting_partitions(
     queued: QuerySet[ReviewJob], request: ClaimRequest, config: Config
 ) -> dict[str, Validated]:
-    """Return the partitions of queued jobs that the named model may do, and how far it was compared.
-
-    :raises PartitionMismatch: there are jobs, and all are for other models.
-    """
+    """Return the partitions of queued jobs that the named model may do, and how far compared."""
     fitting: dict[str, Validated] = {}
     mismatch: PartitionMismatch | None = None
     names = queued.order_by("model_partition__name").values_list("model_partition__name", flat=True)
     for name in names.distinct():
         try:
-            fitting[name] = validate_provenance(
-                name, request.provenance, effort_unknown=request.effort_unknown, config=config
-            )
+            fitting[name] = _validate(name, request, config)
         except PartitionMismatch as refused:
             mismatch = refused
     if mismatch is not None and not fitting:
@@ -155,3 +144,145 @@ def _not_claimable(job: ReviewJob, request: ClaimRequest) -> JobNotClaimable:
     if request.provenance.runner:
         hint += f" --runner {shlex.quote(request.provenance.runner)}"
     return JobNotClaimable(f"job {job.pk} is {why}", hint=hint)
+
+
+_DONE = "every pair of this scope is fresh"
+
+
+class NothingToTake(ReviewError):
+    """No job is queued, and nothing in the scope wants a review."""
+
+    exit_code = ExitCode.NOTHING_TO_DO
+
+
+@dataclass(frozen=True)
+class TakeRequest:
+    claim: ClaimRequest
+    max_tokens: int
+    selection: SelectionRequest | None = None
+    grouping: Grouping = Grouping.NOTE
+    across_lenses: bool = False
+
+
+def take_jobs(request: TakeRequest, *, corpus: Corpus, now: datetime) -> TakenJson:
+    """Claim jobs and give their prompts; make jobs first where too few of the scope are queued.
+
+    Jobs are made for no more notes (or gates) than are taken: their texts are those of now.
+    """
+    claim, selection = request.claim, request.selection
+    queued = ReviewJob.objects.filter(status=JobStatus.QUEUED, purpose=claim.purpose)
+    if claim.model_partition:
+        queued = queued.of_partition(claim.model_partition)
+    taking = _Taking(request, queued, ArtifactStore(corpus.config), corpus.config, now)
+    targets: list[TargetJson] = []
+    if selection is None:
+        taking.fill(queued)
+    else:
+        chosen = select_targets(corpus, selection)
+        targets = list(chosen.targets())
+        taking.left_out = chosen.left_out
+        taking.open_ids = {it.open_review_job_id for it in targets if it.open_review_job_id}
+        taking.fill_from(taking.open_ids)
+        waiting = [item for item in targets if item.open_review_job_id is None]
+        across = request.across_lenses
+        for group in group_targets(waiting, grouping=request.grouping, across_lenses=across):
+            if taking.is_full:
+                break
+            taking.create(group.items)
+    if not taking.jobs:
+        raise taking.mismatch or taking.nothing(corpus)
+    # Pairs that are in no job that somebody works on.
+    running = ReviewJob.objects.filter(pk__in=NamedKeys(taking.open_ids), status=JobStatus.RUNNING)
+    ids = set(running.values_list("pk", flat=True))
+    taken = sum(job.pair_count for job in taking.jobs if job.review_job_id not in ids)
+    left = sum(item.open_review_job_id not in ids for item in targets) - taken
+    skipped = taking.skipped[:20]
+    return from_row(TakenJson, taking, skipped=skipped, queued=queued.count(), left=max(0, left))
+
+
+@dataclass
+class _Taking:
+    """The jobs that were taken; one that finds no room fills it."""
+
+    request: TakeRequest
+    queued: QuerySet[ReviewJob]
+    files: ArtifactStore
+    config: Config
+    now: datetime
+    jobs: list[TakenJobJson] = field(default_factory=list)
+    skipped: list[SkippedJson] = field(default_factory=list)
+    open_ids: set[int] = field(default_factory=set)
+    heads: dict[str, int] = field(default_factory=dict)
+    created: int = 0
+    used: int = 0
+    mismatch: PartitionMismatch | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    is_full: bool = False
+
+    def create(self, targets: Sequence[Target]) -> None:
+        request, claim = self.request, self.request.claim
+        to_create = CreateRequest(
+            model_partition=claim.model_partition or "",
+            grouping=request.grouping,
+            actor=claim.actor,
+            across_lenses=request.across_lenses,
+            max_prompt_tokens=min(request.max_tokens, self.config.max_prompt_tokens),
+        )
+        made = create_jobs(targets, to_create, config=self.config, now=self.now)
+        self.created += len(made.jobs)
+        self.skipped += made.skipped
+        self.fill_from(job.review_job_id for job in made.jobs if isinstance(job, JobJson))
+
+    def fill_from(self, job_ids: Iterable[int]) -> None:
+        self.fill(self.queued.filter(pk__in=NamedKeys(set(job_ids))))
+
+    def fill(self, queued: QuerySet[ReviewJob]) -> None:
+        for job_id, path in queued.order_by("pk").values_list("pk", "prompt_path")[:100]:
+            if self.is_full:
+                return
+            prompt = (self.files.read_output(path) or b"").decode("utf-8", "replace")
+            head = prompt[: prompt.find(NOTES)]
+            shown = prompt[len(head) :] if head in self.heads else prompt
+            tokens = estimate_tokens(shown)
+            if self.used + tokens > self.request.max_tokens:
+                self.is_full = bool(self.jobs)
+                continue
+            wanted = replace(self.request.claim, job_id=job_id)
+            try:
+                (job,) = claim(wanted, config=self.config, now=self.now).jobs
+            except PartitionMismatch as refused:
+                self.mismatch = refused
+                continue
+            except JobNotClaimable:
+                continue  # somebody else was quicker
+            with_job = self.heads.setdefault(head, job_id)
+            shared = None if with_job == job_id else with_job
+            self.jobs.append(from_row(TakenJobJson, job, prompt=shown, shares_with=shared))
+            self.used += tokens
+            self.is_full = len(self.jobs) == self.request.claim.limit
+
+    def nothing(self, corpus: Corpus) -> NothingToTake:
+        most, sizes = self.request.max_tokens, self.queued.order_by("estimated_prompt_tokens")
+        smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
+        why, hint = _DONE, ""
+        if self.open_ids:
+            open_jobs = f"open jobs: {len(self.open_ids)}"
+            why = f"every pair of this scope is fresh or in an open job; {open_jobs}"
+            hint = f"hand in their reviews; the first is job {min(self.open_ids)}"
+        if smallest > most:
+            why = f"the smallest queued prompt has {smallest} tokens, more than {most}"
+            hint = f"ask for more: --max-tokens {smallest}"
+        elif self.skipped:
+            first = self.skipped[0]
+            named = f"{first.note_path} {first.gate_id}: {first.reason}"
+            why = f"no job could be made: {len(self.skipped)} pairs skipped, {named}"
+            hint = "prompts that are too large want a higher --max-tokens"
+        elif self.request.selection is None:
+            why, hint = "no job is queued", "name gates, or --all-gates, to make some"
+        elif lacking := corpus.lacking():
+            why = "; ".join(lacking)
+        elif self.left_out:
+            named = ", ".join(f"{name} {number}" for name, number in self.left_out.items())
+            why = f"{why}; left out by options: {named}"
+        is_done = why.partition(";")[0] == _DONE
+        return NothingToTake(why, hint=hint, label="done" if is_done else "error")

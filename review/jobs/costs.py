@@ -22,11 +22,9 @@ from review.vocabulary import OPEN_JOB_STATUSES
 
 
 class CostJson(Document, kw_only=True):
-    """The jobs of one name that were run, and what is known of their cost.
+    """The jobs of one name that were run; numbers are null where no job says them, else sums.
 
-    A number is null when no job says it, and is the sum of those that do: `jobs_without_cost` did
-    not say what they cost. Of a job with several gates each has the share of its pairs.
-    `cached_share` is the part of the input that came from a cache, if the runner reports both.
+    Of a job with several gates each has the share of its pairs.
     """
 
     name: str
@@ -42,10 +40,9 @@ class CostJson(Document, kw_only=True):
 
 
 class PricedEstimateJson(Document, kw_only=True):
-    """The estimated cost of planned jobs with a model API, at its declared prices.
+    """The estimated cost of planned jobs at the declared prices of a model API; null: one lacks.
 
-    `cached_tokens` are read from the provider's cache where it works throughout. Output tokens are by
-    past jobs of the partition, or assumed. A null cost needs a price that is not declared.
+    Output tokens are by past jobs of the partition, or assumed.
     """
 
     runner: str
@@ -87,12 +84,9 @@ _DIGITS = {
 
 
 def estimate_cost(
-    *, model_partition: str, runner: str, prompt_tokens: int
+    model_partition: str, runner: str, *, prompt_tokens: int
 ) -> tuple[float | None, int]:
-    """Estimate by what the latest jobs of this runner and partition cost for a token of the prompt.
-
-    With the number of these jobs; None when none reported a cost.
-    """
+    """Estimate by the latest jobs' cost for a token of the prompt, and how many; None: no cost."""
     if model_partition == RULES_PARTITION:
         return 0.0, 0
     past = _past_costs(model_partition, runner)
@@ -103,14 +97,14 @@ def estimate_cost(
     return cost * prompt_tokens / tokens, len(past)
 
 
-def mean_cost(*, model_partition: str, runner: str) -> float | None:
+def mean_cost(model_partition: str, runner: str) -> float | None:
     """The mean cost of the latest jobs of this runner and partition; None when none reported it."""
     past = _past_costs(model_partition, runner)
     return sum(cost for cost, _estimated in past) / len(past) if past else None
 
 
 def priced_estimates(
-    jobs: Sequence[PlannedJobJson], *, model_partition: str, corpus: Corpus
+    jobs: Sequence[PlannedJobJson], model_partition: str, *, corpus: Corpus
 ) -> list[PricedEstimateJson]:
     """Estimate the cost of the jobs with each model API that has prices, by name."""
     rules = estimate_tokens(render_prompt(PromptRequest("", "", (), (), ())))
@@ -123,16 +117,11 @@ def priced_estimates(
     first = sum(sizes.values())
     read = sum(sizes[start] for start in starts) - first
     prompt = sum(job.estimated_prompt_tokens for job in jobs)
-    told = [
-        (usage.output_tokens, pairs)
-        for usage, _estimated, pairs in _past_usages(model_partition__name=model_partition)
-        if usage.output_tokens
-    ]
-    written = (
-        sum(output for output, _pairs in told) / sum(pairs for _output, pairs in told)
-        if told
-        else _ASSUMED_OUTPUT
-    )
+    past = _past_usages(model_partition__name=model_partition)
+    told = [(usage.output_tokens, pairs) for usage, _size, pairs in past if usage.output_tokens]
+    written: float = _ASSUMED_OUTPUT
+    if told:
+        written = sum(output for output, _pairs in told) / sum(pairs for _output, pairs in told)
     output = round(sum(job.pair_count for job in jobs) * written)
     estimates = []
     for name, settings in sorted(corpus.config.runners.items()):
@@ -170,18 +159,16 @@ def read_costs(*, model_partition: str | None = None, config: Config) -> CostsJs
         usage = _FREE if partition == RULES_PARTITION else read_usage(telemetry)
         usages[job_id] = (usage, pairs)
         total.add(usage, pairs=pairs)
-        books["lenses"][lens].add(usage, pairs=pairs)
-        books["partitions"][partition].add(usage, pairs=pairs)
-        books["runners"][runner or NO_RUNNER].add(usage, pairs=pairs)
-        books["purposes"][purpose].add(usage, pairs=pairs)
-        books["days"][closed_at.date().isoformat()].add(usage, pairs=pairs)
+        names = (lens, partition, runner or NO_RUNNER, purpose, closed_at.date().isoformat())
+        for book, name in zip(_BOOKS[1:], names, strict=True):
+            books[book][name].add(usage, pairs=pairs)
     of_jobs = ReviewPair.objects.filter(job__in=jobs.values("pk"))
     gates = KbPath.objects.filter(pk__in=of_jobs.values("gate_id")).values_list("pk", "path")
-    names = {pk: gate_id_of(path, gates_folder=config.gates_folder) for pk, path in gates}
+    ids = {pk: gate_id_of(path, gates_folder=config.gates_folder) for pk, path in gates}
     counted = of_jobs.values_list("gate_id", "job_id").annotate(Count("pk")).order_by()
     for gate_pk, job_id, pairs in counted.iterator(chunk_size=5000):
         usage, of = usages.get(job_id, (Usage(), pairs))
-        books["gates"][names[gate_pk]].add(usage, pairs=pairs, share=pairs / of)
+        books["gates"][ids[gate_pk]].add(usage, pairs=pairs, share=pairs / of)
     parts = {
         book: [sums[name].document(name) for name in sorted(sums)] for book, sums in books.items()
     }
@@ -210,10 +197,8 @@ class _Sum:
 
     def document(self, name: str) -> CostJson:
         known = self.known
-        told: dict[str, Any] = {
-            word: round(known[word], digits) if word in known else None
-            for word, digits in _DIGITS.items()
-        }
+        told: dict[str, Any] = dict.fromkeys(_DIGITS)
+        told |= {word: round(known[word], n) for word, n in _DIGITS.items() if word in known}
         share = round(known["cached"] / known["prompt"], 4) if "prompt" in known else None
         return from_row(CostJson, self, name=name, cached_share=share, **told)
 
@@ -233,13 +218,8 @@ def _past_usages(**which: str) -> list[tuple[Usage, int, int]]:
 
 def _past_costs(model_partition: str, runner: str) -> list[tuple[float, int]]:
     """Cost and estimated prompt tokens of the latest jobs that reported all of their cost."""
-    return [
-        (usage.cost_usd, estimated)
-        for usage, estimated, _pairs in _past_usages(
-            model_partition__name=model_partition, runner=runner
-        )
-        if usage.cost_usd is not None and usage.whole
-    ]
+    past = _past_usages(model_partition__name=model_partition, runner=runner)
+    return [(it.cost_usd, n) for it, n, _pairs in past if it.cost_usd is not None and it.whole]
 
 
 def _rounded(cost: float | None) -> float | None:

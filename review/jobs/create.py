@@ -11,22 +11,15 @@ from operator import attrgetter
 
 from django.db import transaction
 
+from review import job_files, models
 from review.documents.base import problem_json
 from review.domain.applicability import applies
 from review.domain.grouping import Group, Target, group_targets, split_by_cost
 from review.domain.paths import sha256_hex
 from review.domain.problems import Problem, in_order
 from review.errors import ReviewError, UsageRefused
-from review.job_files import (
-    MANIFEST_NAME,
-    OUTPUT_NAME,
-    PROMPT_NAME,
-    ArtifactNotWritten,
-    ArtifactStore,
-    ForeignJobFolder,
-    job_folder,
-)
 from review.jobs.board import show_jobs
+from review.jobs.files import JobFiles, render_pairs
 from review.jobs.job_documents import (
     CreatedJson,
     JobJson,
@@ -35,27 +28,14 @@ from review.jobs.job_documents import (
     SkippedJson,
     TotalsJson,
 )
-from review.jobs.mirror import JobFiles
-from review.jobs.prompts import render_pairs
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
-from review.models import (
-    CurrentAcceptance,
-    FileSnapshot,
-    JobEvent,
-    JobMove,
-    ModelPartition,
-    ReviewJob,
-    ReviewPair,
-    ReviewStore,
-    batched,
-)
 from review.protocol.prompt import VERSION, estimate_tokens
 from review.protocol.sentinels import token_is_free
 from review.selection.freshness import in_flight
 from review.settings import RULES_PARTITION, Config
-from review.vocabulary import Grouping, JobPurpose, JobStatus, PairStatus, ProblemCode
+from review.vocabulary import Grouping, JobPurpose, JobStatus, ProblemCode
 
-_Keys = dict[tuple[str, str], FileSnapshot]
+_Keys = dict[tuple[str, str], models.FileSnapshot]
 
 ALREADY_QUEUED = "already-queued"
 FRESH = "fresh"
@@ -92,29 +72,27 @@ class JobFactory:
 
         :param omit: drop pairs that are `ALREADY_QUEUED` in an open job, or `FRESH`.
         :param replaces: the failed job that the one group takes over.
-        :raises ForeignJobFolder: another store has a folder of one of the ids.
-        :raises ArtifactNotWritten: the system refused to write a file.
         """
         pairs = [pair for group in groups for pair in group.items]
         sides = [side for pair in pairs for side in (pair.note, pair.gate)]
         texts = {(side.path, side.sha256): side.text for side in sides}
         with transaction.atomic():
             # First: creators take turns here, so what is queued cannot change below.
-            first_id = ReviewStore.objects.allocate_job_ids(len(groups))
-            keys = FileSnapshot.objects.take(texts, now=self._now)
+            first_id = models.ReviewStore.objects.allocate_job_ids(len(groups))
+            keys = models.FileSnapshot.objects.take(texts, now=self._now)
             skipped = self._omitted(pairs, omit, keys)
             wanted = [
                 replace(group, items=tuple(it for it in group.items if _key(it) not in skipped))
                 for group in groups
             ]
-            partition, _ = ModelPartition.objects.get_or_create(name=self.model_partition)
+            partition, _ = models.ModelPartition.objects.get_or_create(name=self.model_partition)
             jobs = []
             for job_id, group in enumerate((group for group in wanted if group.items), first_id):
-                folder = job_folder(self._config, job_id)
-                output_path = f"{folder}/{OUTPUT_NAME}"
+                folder = job_files.job_folder(self._config, job_id)
+                output_path = f"{folder}/{job_files.OUTPUT_NAME}"
                 token = _draw_token(group.items)
                 prompt = self._prompt(group.items, token, output_path)
-                job = ReviewJob(
+                job = models.ReviewJob(
                     pk=job_id,
                     model_partition=partition,
                     status=JobStatus.QUEUED,
@@ -122,7 +100,7 @@ class JobFactory:
                     grouping=group.grouping,
                     lens=group.lens,
                     sentinel_token=token,
-                    prompt_path=f"{folder}/{PROMPT_NAME}",
+                    prompt_path=f"{folder}/{job_files.PROMPT_NAME}",
                     bundle_output_path=output_path,
                     prompt_sha256=sha256_hex(prompt.encode()),
                     prompt_version=VERSION,
@@ -143,10 +121,9 @@ class JobFactory:
         if ALREADY_QUEUED in omit:
             queued = in_flight(self.model_partition, note_paths={pair.note_path for pair in pairs})
         # After the look at open jobs: one that closed in between is accepted by now.
-        accepted = CurrentAcceptance.objects.filter(
-            model_partition__name=self.model_partition,
-            note_id__in={keys[pair.note_path, pair.note.sha256].path_id for pair in pairs},
-        )
+        notes = {keys[pair.note_path, pair.note.sha256].path_id for pair in pairs}
+        accepted = models.CurrentAcceptance.objects.of_partition(self.model_partition)
+        accepted = accepted.filter(note_id__in=notes)
         judged = ("note_snapshot_id", "gate_snapshot_id", "event__review_pair__link_state")
         fresh = set(accepted.values_list(*judged)) if FRESH in omit else set()
         omitted = {}
@@ -158,18 +135,12 @@ class JobFactory:
                 omitted[_key(pair)] = SkippedJson(pair.note_path, pair.gate_id, reason, job_id)
         return omitted
 
-    def _row(self, job: ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys) -> ReviewPair:
+    def _row(
+        self, job: models.ReviewJob, ordinal: int, pair: DraftPair, keys: _Keys
+    ) -> models.ReviewPair:
         note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
-        return ReviewPair(
-            job=job,
-            ordinal=ordinal,
-            note=note.path,
-            gate=gate.path,
-            note_snapshot=note,
-            gate_snapshot=gate,
-            status=PairStatus.PENDING,
-            link_state=self._link_state(pair),
-        )
+        texts = {"note_snapshot": note, "gate_snapshot": gate, "link_state": self._link_state(pair)}
+        return models.ReviewPair(job=job, ordinal=ordinal, note=note.path, gate=gate.path, **texts)
 
     def _link_state(self, pair: DraftPair) -> str:
         is_of_rules = self.model_partition == RULES_PARTITION
@@ -177,20 +148,27 @@ class JobFactory:
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
         texts = ((pair.note_path, pair.note.text, pair.gate) for pair in pairs)
-        return render_pairs(texts, token, bundle_output_path, prompt_note=self._prompt_note)
+        return render_pairs(texts, token, bundle_output_path, self._prompt_note)
 
-    def _store(self, jobs: Sequence[tuple[ReviewJob, list[ReviewPair], str]]) -> None:
-        ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
-        ReviewPair.objects.bulk_create([pair for _job, pairs, _prompt in jobs for pair in pairs])
-        moves = (JobMove(job.pk, "", JobStatus.QUEUED, "created") for job, _pairs, _prompt in jobs)
-        JobEvent.objects.record(moves, actor=self._actor, now=self._now)
-        store_id = ReviewStore.objects.identity()
-        folders, written = ArtifactStore(self._config), []
+    def _store(self, jobs: Sequence[tuple[models.ReviewJob, list[models.ReviewPair], str]]) -> None:
+        models.ReviewJob.objects.bulk_create([job for job, _pairs, _prompt in jobs])
+        models.ReviewPair.objects.bulk_create(
+            [pair for _job, pairs, _prompt in jobs for pair in pairs]
+        )
+        moves = (
+            models.JobMove(job.pk, "", JobStatus.QUEUED, "created") for job, _pairs, _prompt in jobs
+        )
+        models.JobEvent.objects.record(moves, actor=self._actor, now=self._now)
+        store_id = models.ReviewStore.objects.identity()
+        folders, written = job_files.ArtifactStore(self._config), []
         try:
             for job, pairs, prompt in jobs:
                 manifest = JobFiles(job, pairs, {}, self._config, store_id).manifest()
                 # The manifest first, so that a folder says whose it is.
-                files = {MANIFEST_NAME: manifest.encode(), PROMPT_NAME: prompt.encode()}
+                files = {
+                    job_files.MANIFEST_NAME: manifest.encode(),
+                    job_files.PROMPT_NAME: prompt.encode(),
+                }
                 folders.make_folder(job.pk, store_id=store_id, files=files)
                 written.append(job.pk)
         except ReviewError:
@@ -224,12 +202,9 @@ NOT_APPLICABLE = "not-applicable"
 class CreateRequest:
     """A request to create jobs for targets.
 
-    :param batch_size: notes in a job of grouping `gate`; None is the default.
     :param across_lenses: a note's job holds gates of several lenses, up to the configured number.
-    :param max_prompt_tokens: larger prompts are split by pairs, and a pair that is larger alone is
-        skipped; None is the configured limit. Embedded rules read no prompt: only splitting is theirs.
-    :param omit: leave out pairs that are `ALREADY_QUEUED` in an open job of the partition, or that
-        became `FRESH` since they were selected.
+    :param max_prompt_tokens: larger prompts are split by pairs, and a larger pair is skipped.
+    :param omit: leave out pairs `ALREADY_QUEUED`, or `FRESH` since they were selected.
     """
 
     model_partition: str
@@ -247,12 +222,8 @@ def create_jobs(
 ) -> CreatedJson:
     """Create queued jobs for the targets; what cannot be requested is skipped with a reason.
 
-    Jobs are stored in transactions of a few dozen, so a refusal in the middle keeps those before it;
-    running the same again then skips them as queued.
-
-    :raises UsageRefused: a batch size with grouping `note`.
-    :raises ForeignJobFolder: another store has a folder of an id that was to be allocated.
-    :raises ArtifactNotWritten: the system refused to write a file.
+    Jobs are stored in transactions of a few dozen, so a refusal in the middle keeps those before
+    it; running the same again then skips them as queued.
     """
     by_gate = request.grouping is Grouping.GATE
     if request.batch_size is not None and not by_gate:
@@ -260,8 +231,7 @@ def create_jobs(
     if request.across_lenses and by_gate:
         raise UsageRefused("--across-lenses goes with --grouping note: a gate has one lens")
     corpus = Corpus(config)
-    partition = request.model_partition
-    factory = JobFactory(partition, corpus=corpus, actor=request.actor, now=now)
+    factory = JobFactory(request.model_partition, corpus=corpus, actor=request.actor, now=now)
     limit = request.max_prompt_tokens or config.max_prompt_tokens
     creation = _Creation(request, corpus, factory, limit)
     packed = group_targets(
@@ -346,16 +316,13 @@ class _Creation:
                 yield _named(replace(group, items=tuple(part)))
 
     def create(self, groups: Iterable[Group[DraftPair]]) -> list[int]:
-        """Store the jobs; return their ids."""
         job_ids: list[int] = []
-        for some in batched(groups, JOBS_PER_TRANSACTION):
+        for some in models.batched(groups, JOBS_PER_TRANSACTION):
             try:
                 made, skipped = self.factory.create(some, omit=self.request.omit)
-            except (ArtifactNotWritten, ForeignJobFolder) as refused:
-                raise type(refused)(
-                    f"{refused.message}; {len(job_ids)} jobs were made before that and stay queued",
-                    hint=refused.hint,
-                ) from refused
+            except (job_files.ArtifactNotWritten, job_files.ForeignJobFolder) as refused:
+                why = f"{len(job_ids)} jobs were made before that and stay queued"
+                raise type(refused)(f"{refused.message}; {why}", hint=refused.hint) from refused
             job_ids += made
             self.skipped += skipped
         return job_ids
@@ -378,7 +345,6 @@ class _Creation:
 
 
 def _named(group: Group[DraftPair]) -> Group[DraftPair]:
-    """Name a group by the lenses of its gates."""
     lenses = dict.fromkeys(sorted(pair.gate.lens for pair in group.items))
     return replace(group, lens="+".join(lenses)[:MAX_LENS_LENGTH])
 

@@ -21,10 +21,7 @@ class PairJson(Document):
 
 
 class JobJson(Document, kw_only=True):
-    """A job as create, claim and list show it; paths are root-relative where they are below it.
-
-    `purpose` is `review`, or `trial` for a job that tries a gate on its cases.
-    """
+    """A job as create, claim and list show it; paths are root-relative where they are below it."""
 
     review_job_id: int
     status: str
@@ -115,11 +112,7 @@ class TakenJobJson(Document, kw_only=True):
 
 
 class TakenJson(Document, kw_only=True):
-    """The answer of `next_review_job`; `answer` says where the blocks go.
-
-    `created` jobs were made for it, of `skipped` targets none could be made (the first ones), and
-    `queued` jobs of the partition wait now, and `left` stale pairs of the scope were not taken.
-    """
+    """The answer of `next_review_job`: jobs, how many were made for it, and what is left."""
 
     schema: str = "next-review-job/1"
     answer: str = ""
@@ -131,11 +124,7 @@ class TakenJson(Document, kw_only=True):
 
 
 class JobListJson(Document, kw_only=True):
-    """The answer of `review_job_list`; `next` is the cursor of the part behind this one.
-
-    A page has the newest jobs of that answer, in its order; its `next` is the address of those before
-    them, and absent at the end.
-    """
+    """The answer of `review_job_list`; a page has the newest jobs of it."""
 
     schema: str = "review-job-list/1"
     jobs: list[JobJson]
@@ -199,10 +188,7 @@ class LeftQueuedJson(Document, kw_only=True):
 
 
 class RanJson(Document, kw_only=True):
-    """The answer of `run_review_jobs`; `stopped_because`: what every other job would fail for.
-
-    `watched` has the jobs of `--watch`, which are not listed, by their ending.
-    """
+    """The answer of `run_review_jobs`; `watched` counts the jobs of `--watch` by their ending."""
 
     schema: str = "run-review-jobs/1"
     jobs: list[IngestedJobJson]
@@ -240,11 +226,7 @@ class JobCommandJson(Document):
 
 
 class JobDetailsJson(Document, kw_only=True):
-    """The answer of the page of a job.
-
-    `output_state` is `none`, `unreadable`, `foreign`, `partial` or `complete`. `recovery` says why
-    somebody may have to see to it, by kind: `abandoned`, `ready`, `missing`.
-    """
+    """The answer of the page of a job; `recovery` says why to see to it: `abandoned`, `ready`…"""
 
     schema: str = "review-job/1"
     job: JobJson
@@ -285,10 +267,7 @@ class DecisionEventJson(Document, kw_only=True):
 
 
 class AcceptanceEventJson(Document, kw_only=True):
-    """An acceptance that is no review's own: `ack`, `auto-ack`, `override` or `carry-over`.
-
-    `review_pair_id` is the evidence; an override may have none.
-    """
+    """An acceptance that is no review's own; an override may have no evidence."""
 
     kind: str
     note_path: str
@@ -301,10 +280,7 @@ class AcceptanceEventJson(Document, kw_only=True):
 
 
 class EventListJson(Document, kw_only=True):
-    """The answer of the page of events, each list newest first; `events` are the moves of jobs.
-
-    A page of a narrowed list may hold few or none and still have a `next`, which looks further back.
-    """
+    """The answer of the page of events, newest first; a narrowed part may hold none."""
 
     schema: str = "review-events/1"
     events: list[JobEventJson]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -17,15 +18,10 @@ from review.vocabulary import JobNote, JobStatus, PairStatus
 
 
 def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime) -> dict[int, str]:
-    """Return running jobs that started too long ago or whose parent here is gone, each with why.
-
-    A job whose parent is alive on this host is none, however long it takes.
-    """
+    """Return running jobs that started too long ago or whose parent here is gone, each with why."""
     running = ReviewJob.objects.filter(status=JobStatus.RUNNING).order_by("pk")
-    found = {
-        job.pk: abandonment(job, older_than=older_than, processes=processes, now=now)
-        for job in running
-    }
+    why = partial(abandonment, older_than=older_than, processes=processes, now=now)
+    found = {job.pk: why(job) for job in running}
     return {job_id: because for job_id, because in found.items() if because}
 
 
@@ -51,8 +47,7 @@ def abandonment(
 def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
     """Return whether the process that took the job still runs; None: this host cannot know.
 
-    On its own host a process that is gone is known at once; else its lease says so, and that of a
-    process that stands still.
+    Its own host knows at once; elsewhere, or where the process stands still, the lease says so.
     """
     is_here = job.parent_host == processes.host
     if job.parent_pid is not None and is_here:
@@ -78,9 +73,6 @@ def unanswered_jobs() -> QuerySet[ReviewJob]:
     return failed.filter(Exists(missing.exclude(Exists(answers))))
 
 
-_MOST_AT_ONCE = 500
-
-
 class LeaseLost(Conflict):
     """The claim's lease ran out, and the job is another worker's or closed by now."""
 
@@ -91,20 +83,15 @@ def new_lease(length: timedelta) -> Lease:
 
 def may_take_over(job: ReviewJob, *, processes: Processes) -> bool:
     """Return whether the worker of a job with a lease is gone: its process, or its lease."""
-    return bool(
-        job.status == JobStatus.RUNNING
-        and job.claim_token
-        and parent_is_alive(job, processes=processes) is False
-    )
+    if job.status != JobStatus.RUNNING or not job.claim_token:
+        return False
+    return parent_is_alive(job, processes=processes) is False
 
 
 def take_over(
     job: ReviewJob, *, actor: str, parent: Parent, lease: Lease, now: datetime
 ) -> int | None:
-    """Take over a job that `may_take_over` allows; how often it has been by now.
-
-    None where its worker has shown a sign of life since, or another was quicker.
-    """
+    """Take over a job that `may_take_over` allows; how often by now, or None: it is alive."""
     with transaction.atomic():
         jobs = ReviewJob.objects.all()
         if job.parent_host != parent.host:
@@ -117,15 +104,12 @@ def take_over(
 
 
 def forgotten_jobs(partition: str, *, queued_for: timedelta | None) -> list[int]:
-    """Return the partition's jobs whose lease has expired, oldest first.
-
-    :param queued_for: also those that have been queued for so long; None: none of them.
-    """
+    """Return the partition's jobs whose lease has expired, or that are queued for so long."""
     jobs = ReviewJob.objects.reviews().of_partition(partition)
     found = list(jobs.lapsed().values_list("pk", flat=True))
     if queued_for is not None:
         waiting = jobs.filter(status=JobStatus.QUEUED, created_at__lt=DatabaseClock() - queued_for)
-        found += waiting.order_by("pk").values_list("pk", flat=True)[:_MOST_AT_ONCE]
+        found += waiting.order_by("pk").values_list("pk", flat=True)[:500]
     return sorted(found)
 
 
@@ -134,18 +118,14 @@ def is_running(job_id: int) -> bool:
 
 
 def require_lease(job: ReviewJob, lease: Lease | None) -> None:
-    """Refuse a result for a job that its claim neither holds any more nor has completed.
-
-    :raises LeaseLost: says who has the job, or that it is closed.
-    """
+    """Refuse a result whose claim holds the job no more; True: the claim completed it."""
     is_fine = job.status in (JobStatus.RUNNING, JobStatus.COMPLETED)
     if lease is None or (job.claim_token == lease.token and is_fine):
         return
     now = job.status if job.claim_token == lease.token else f"taken over by {job.claimed_by}"
-    raise LeaseLost(
-        f"the lease of job {job.pk} ran out: it is {now}; this result comes too late",
-        hint="nothing was stored; a worker keeps its lease while it runs and reaches the store",
-    )
+    hint = "nothing was stored; a worker keeps its lease while it runs and reaches the store"
+    why = f"it is {now}; this result comes too late"
+    raise LeaseLost(f"the lease of job {job.pk} ran out: {why}", hint=hint)
 
 
 def give_up_lease(job_id: int, lease: Lease) -> None:

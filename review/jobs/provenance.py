@@ -30,36 +30,24 @@ class PartitionMismatch(Conflict):
 
 
 def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config) -> None:
-    """Refuse flags that say nothing together, and names of which no partition can be made.
-
-    :raises UsageRefused: an effort is named or called unknown without a model, or both.
-    :raises ModelNameRefused: the model or the effort is no name.
-    """
+    """Refuse flags that say nothing together, and names of which no partition can be made."""
     if provenance.runner_effort is not None and effort_unknown:
         raise UsageRefused("--runner-effort names the effort that --effort-unknown calls unknown")
     if provenance.runner_model is None and (effort_unknown or provenance.runner_effort is not None):
         flag = "--effort-unknown" if effort_unknown else "--runner-effort"
-        raise UsageRefused(
-            f"{flag} says nothing without --runner-model",
-            hint="name the model too, or leave both out when the harness exposes neither",
-        )
-    if provenance.runner_model is not None:
-        build_model_partition(
-            provenance.runner_model, provenance.runner_effort, aliases=config.aliases
-        )
+        hint = "name the model too, or leave both out when the harness exposes neither"
+        raise UsageRefused(f"{flag} says nothing without --runner-model", hint=hint)
+    if (model := provenance.runner_model) is not None:
+        build_model_partition(model, provenance.runner_effort, aliases=config.aliases)
 
 
 def validate_provenance(
     partition: str, provenance: Provenance, *, effort_unknown: bool, config: Config
 ) -> Validated:
-    """Return how far the named model and effort are known to make `partition`.
+    """Return how far the named model and effort are known to make `partition`, or refuse them.
 
-    `none`: no model was named. `model`: the effort is not known, and only the model's part was
-    compared. `full`: both were; an effort beside a partition without one counts where the
-    partition was declared with `any_effort`.
-
-    :raises PartitionMismatch: they make another partition.
-    :raises ModelNameRefused: no partition can be made of them.
+    `none`: no model was named. `model`: the effort is not known. `full`: both were compared; an
+    effort beside a partition without one counts where it was declared with `any_effort`.
     """
     model, effort = provenance.runner_model, provenance.runner_effort
     if model is None:
@@ -74,18 +62,13 @@ def validate_provenance(
         matches = made == partition or (any_effort and model_part(made) == partition)
     if not matches:
         said = f"model {model!r}" + ("" if effort is None else f" with effort {effort!r}")
-        raise PartitionMismatch(
-            f"the job is for partition {partition!r}, and {said} makes {made!r}",
-            hint=_hint(partition, made),
-        )
+        message = f"the job is for partition {partition!r}, and {said} makes {made!r}"
+        raise PartitionMismatch(message, hint=_hint(partition, made))
     return "model" if effort_unknown else "full"
 
 
 def canonical_partition(name: str, *, config: Config) -> str:
-    """Return the partition that `name` denotes; a partition's own name denotes itself.
-
-    :raises ModelNameRefused: none can be made of it.
-    """
+    """Return the partition that `name` denotes; a partition's own name denotes itself."""
     if name in config.partitions:
         return name
     return build_model_partition(name, aliases=config.aliases)
@@ -94,27 +77,18 @@ def canonical_partition(name: str, *, config: Config) -> str:
 def unknown_partitions(
     names: Iterable[str | None], *, config: Config, known: Collection[str] | None = None
 ) -> Iterator[str]:
-    """Name the partitions that nothing was ever reviewed in, each with near ones.
-
-    :param known: the partitions with reviews; by default those of the store.
-    """
+    """Name the partitions that are none of `known`, or of those with reviews, and near ones."""
     wanted = {name for name in names if name} - config.partitions.keys()
     if wanted and known is None:
         known = ModelPartition.objects.values_list("name", flat=True)
     for name in sorted(wanted - set(known or ())):
-        near = near_matches(name, {*(known or ()), *config.partitions})
-        yield (
-            f"no job or review is of model partition {name!r}"
-            + (f"; did you mean {' or '.join(near)}?" if near else "")
-        )
+        near = " or ".join(near_matches(name, {*(known or ()), *config.partitions}))
+        meant = f"; did you mean {near}?" if near else ""
+        yield f"no job or review is of model partition {name!r}{meant}"
 
 
 def partition_contradicts(partition: str, models: Iterable[str], *, config: Config) -> bool:
-    """Return True if `models` (of telemetry, or of the output itself) say that another model ran.
-
-    Several models can have a part in one run (a small one for titles, say); one that makes the
-    partition is enough. A name of which no partition can be made is another model.
-    """
+    """Return True if none of `models` (of telemetry, or of the output) makes the partition."""
     named = tuple(models)
     return bool(named) and not any(_agrees(partition, model, config) for model in named)
 
@@ -122,11 +96,7 @@ def partition_contradicts(partition: str, models: Iterable[str], *, config: Conf
 def telemetry_contradicts(
     partition: str, telemetry: Mapping[str, Any] | None, *, config: Config
 ) -> bool:
-    """Return True if telemetry says that another partition's model wrote at least half the output.
-
-    Who wrote it is who spent the output tokens; where they are not told by model, one named model
-    of the partition is enough.
-    """
+    """Return True if another partition's model wrote at least half the output tokens, if told."""
     tokens = output_tokens_by_model(telemetry)
     if not any(tokens.values()):
         return partition_contradicts(partition, telemetry_models(telemetry), config=config)
@@ -135,11 +105,7 @@ def telemetry_contradicts(
 
 
 def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The models that a harness says it used, in the order it says so.
-
-    Read are the shapes that harnesses write: `model`, `models`, `modelUsage`, `stats.models`; a name
-    alone, an object with its `id`, `name` or `model`, accounts by name, and lists of these.
-    """
+    """The models in `model`, `models`, `modelUsage` and `stats.models`, as harnesses write them."""
     if telemetry is None:
         return ()
     stats = telemetry.get("stats")
@@ -156,12 +122,7 @@ def names_no_model(telemetry: Mapping[str, Any]) -> bool:
 
 
 def _names(place: object, *, by_name: bool = False, depth: int = 0) -> list[str]:
-    """The models in a name, in a model's description, or in a list of these.
-
-    What describes a model without its name (its provider, its temperature) names none.
-
-    :param by_name: it may be accounts by name, which hold no text.
-    """
+    """The models in a name, in a model's description, or in lists and accounts `by_name`."""
     if isinstance(place, str):
         return [place] if place.strip() else []
     if not isinstance(place, Mapping | list) or depth == _DEEPEST:
@@ -189,13 +150,9 @@ def _hint(partition: str, made: str) -> str:
     if model_part(made) != model_part(partition):
         return f"claim jobs of your own partition: --next --model-partition {made}"
     if effort_part(made) is None:
-        return (
-            f"the partition's effort is {effort_part(partition)!r}: name it with --runner-effort, "
-            "or say --effort-unknown"
-        )
+        how = "name it with --runner-effort, or say --effort-unknown"
+        return f"the partition's effort is {effort_part(partition)!r}: {how}"
     if effort_part(partition) is None:
-        return (
-            f"the partition has no effort; to take any, declare it in kb/review.toml: "
-            f'[partitions."{partition}"] any_effort = true'
-        )
+        how = f'declare it in kb/review.toml: [partitions."{partition}"] any_effort = true'
+        return f"the partition has no effort; to take any, {how}"
     return "jobs of one effort are not reviewed with another"

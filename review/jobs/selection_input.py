@@ -34,10 +34,7 @@ def read_selection(
 ) -> tuple[str, list[TargetInput]]:
     """Read and check a whole selection; return its partition and its targets in their order.
 
-    :param source: what a message calls the input.
-    :raises NotThisDocument: it is not selector JSON.
-    :raises PartitionNotConcrete: there is no partition, or it is not canonical.
-    :raises BadTargets: a target is bad; names index and reason.
+    :raises NotThisDocument, PartitionNotConcrete, BadTargets: it is none, by index and reason.
     """
     gate_ids = {gate.gate_id for gate in catalog.gates}.union(catalog.skipped)
 
@@ -59,10 +56,7 @@ def read_selection(
 def read_targets(
     data: bytes, read: Callable[[msgspec.Raw], _T], *, source: str
 ) -> tuple[str, list[_T]]:
-    """Read a selection: its partition as it is written, and its targets in their order.
-
-    :param read: reads a target, and may refuse it; raises as `read_selection` does.
-    """
+    """Read a selection: its partition as it is written, and its targets as `read` takes them."""
     document = decode(data, SelectionInput, source=source)
     if document.schema != SELECTION_SCHEMA:
         raise NotThisDocument(

@@ -206,5 +206,4 @@ class Corpus:
         return Scanner(self._root, rules, self._disk_paths)
 
     def _scan_folder(self, folder: str, *, gates_folder: str = "") -> ScanResult:
-        rules = ScanRules(roots=(folder,), gates_folder=gates_folder)
-        return self._scanner(rules).walk_roots()
+        return self._scanner(ScanRules(roots=(folder,), gates_folder=gates_folder)).walk_roots()

@@ -40,6 +40,8 @@ _POINTERS = {
 }  # fmt: skip
 # Of Git, Mercurial, Subversion and Jujutsu.
 _CONFLICT_MARKERS = tuple(map(re.compile, (r"<{7,}(?: |$)", r"={7,}$|[%+]{7,} ", r">{7,}(?: |$)")))
+# More are no example of a conflict, and reading them could take a minute.
+_MOST_HUNKS = 200
 _CODE = re.compile(r"<(?:pre|script|style|textarea)\b|<!--", re.IGNORECASE)
 
 
@@ -236,15 +238,18 @@ def left_by_git(path: str, text: str) -> Problem | None:
             return Problem(path, ProblemCode.GIT_LFS_POINTER, f"a {what}", skipped=True)
     if "<<<<<<<" not in text or ">>>>>>>" not in text:
         return None
-    document = read_markdown(text, FLAVOURS["jekyll"])  # which has the most ways to show code
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    is_read = text.count("<<<<<<<") + text.count("\n=======") <= _MOST_HUNKS
+    # Jekyll has the most ways to show code.
+    tokens = read_markdown(text, FLAVOURS["jekyll"]).tokens if is_read else ()
     code = {
         number
-        for token in document.tokens
+        for token in tokens
         if token.map and (token.type in ("fence", "code_block") or _CODE.search(token.content))
         for number in range(*token.map)
     }
     found: list[int] = []
-    for number, line in enumerate(document.lines):
+    for number, line in enumerate(lines):
         if (found or number not in code) and _CONFLICT_MARKERS[len(found)].match(line):
             found.append(number + 1)
         if len(found) == len(_CONFLICT_MARKERS):

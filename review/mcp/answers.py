@@ -33,7 +33,6 @@ _ANSWER = (
 def answer(calls: Sequence[Call], *, actor: str, after: str = "") -> tuple[dict[str, Any], bool]:
     """Run the commands in this process; return their document, and whether it is an error.
 
-    :param actor: who calls, where the environment names nobody.
     :param after: where the text of a prompt goes on.
     """
     found = [_run(call, actor=actor, after=after) for call in calls]

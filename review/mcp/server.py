@@ -45,10 +45,7 @@ class BadArguments(InputRejected):
 
 
 class McpServer:
-    """Answers requests; calls run one after the other in a thread of their own.
-
-    :param load: loads Django, before the first call.
-    """
+    """Answers requests, one after the other in a thread, once `load` has loaded Django."""
 
     def __init__(self, load: Callable[[], None]) -> None:
         self._load = load

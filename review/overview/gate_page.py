@@ -9,19 +9,67 @@ from itertools import islice
 
 from django.db.models import Count, Exists, Max, OuterRef
 
-from review.documents.base import from_row, problem_json
+from review.calibration.calibration import AgreementJson, GateRecordJson
+from review.documents.base import Document, ProblemJson, from_row, problem_json
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
-from review.overview.documents import ExampleJson, GateCoverJson, GatePageJson, GateTextJson
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
+from review.selection.documents import GateJson
 from review.selection.names import gate_json
 from review.sweeps.executors import rule_input
 from review.vocabulary import Decision, DispositionState, Severity
 
-_TEXTS = 30
+
+class GateCoverJson(Document):
+    """A gate in one model partition: pairs by state; `fresh` is passed, `warn` and `fail` are fresh
+    too. `would_go_stale` are those that an edit of the gate makes stale."""
+
+    model_partition: str
+    counts: dict[str, int]
+    would_go_stale: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+class GateTextJson(Document, kw_only=True):
+    """A stored text of the gate; `is_now` where the file still holds it."""
+
+    snapshot_id: int
+    sha256: str
+    captured_at: str | None
+    byte_size: int
+    is_now: bool
+
+
+class ExampleJson(Document, kw_only=True):
+    """An example of the gate; `holds` is null where there is no rule to try it with."""
+
+    kind: str
+    expected: str
+    found: str | None
+    holds: bool | None
+
+
+class GatePageJson(Document, kw_only=True):
+    """The answer of a gate's page; `gate` is null when its file is gone or cannot be used."""
+
+    schema: str = "gate/1"
+    gate_id: str
+    gate: GateJson | None
+    partitions: list[GateCoverJson]
+    dispositions: dict[str, int]
+    texts: list[GateTextJson]
+    examples: list[ExampleJson]
+    problems: list[ProblemJson]
+    records: list[GateRecordJson] = []
+    agreement: list[AgreementJson] | None = None
+
+
 # Headed "Example (fail)" or "Example (pass)", fenced, and after a fail the severity it should have.
 _EXAMPLE = re.compile(
     r"^##+ Example \((?P<kind>fail|pass)\)[^\n]*\n\s*\n(?P<fence>`{3,}|~{3,})(?P<language>\w*)[^\n]*\n"
@@ -29,7 +77,6 @@ _EXAMPLE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _TOLD = "text"  # the language of an example that is told and not shown in full
-_MAX_EXAMPLES = 20
 _NOTE = "kb/notes/example.md"
 _GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
@@ -37,12 +84,7 @@ _GRAVEST_FIRST = (Severity.FAIL, Severity.WARN, Severity.INFO)
 def read_gate_page(
     corpus: Corpus, states: PairStates, gate_id: str, *, open_findings: int
 ) -> tuple[Gate | None, GatePageJson]:
-    """Read a gate that exists, or of which the store has texts; None when its file cannot be used.
-
-    :param open_findings: of the gate, as the queue counts them.
-    :raises UnknownGate: neither; the hint names near ones.
-    :raises BadPath: the id is no path below the gates folder.
-    """
+    """Read a gate that exists, or of which the store has texts; None: its file cannot be used."""
     path = gate_path_of(gate_id, gates_folder=corpus.config.gates_folder)
     gate = None
     with suppress(UnreadableFile):
@@ -56,7 +98,7 @@ def read_gate_page(
         partitions=gate_covers(states).get(path, []),
         dispositions=_dispositions(path_id) | {DispositionState.OPEN.value: open_findings},
         texts=_texts(path_id, gate),
-        examples=list(islice(_examples(corpus, gate), _MAX_EXAMPLES)) if gate else [],
+        examples=list(islice(_examples(corpus, gate), 20)) if gate else [],
         problems=[problem_json(item) for item in corpus.gates.problems if item.path == path],
     )
 
@@ -72,15 +114,11 @@ def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
     """Count the pairs of each gate in every partition that must judge it; by gate path."""
     covers: dict[str, list[GateCoverJson]] = {}
     for partition in states.partitions:
-        counts = states.count(partition, states.notes)
-        for gate, count in zip(states.gates, counts, strict=True):
+        for gate, count in zip(states.gates, states.count(partition, states.notes), strict=True):
             if count:
-                cover = GateCoverJson(
-                    model_partition=partition,
-                    counts={state: count[state] for state in STATES},
-                    would_go_stale=sum(count[state] for state in DECIDED),
-                )
-                covers.setdefault(gate.path, []).append(cover)
+                counts = {state: count[state] for state in STATES}
+                decided = sum(count[state] for state in DECIDED)
+                covers.setdefault(gate.path, []).append(GateCoverJson(partition, counts, decided))
     return covers
 
 
@@ -95,16 +133,12 @@ def _dispositions(path_id: int | None) -> dict[str, int]:
 
 def _texts(path_id: int | None, gate: Gate | None) -> list[GateTextJson]:
     rows = FileSnapshot.objects.filter(path_id=path_id).order_by("-captured_at", "-pk")
-    return [
-        from_row(
-            GateTextJson,
-            row,
-            snapshot_id=row.pk,
-            sha256=row.content_sha256,
-            is_now=gate is not None and row.content_sha256 == gate.sha256,
-        )
-        for row in rows.defer("text")[:_TEXTS]
-    ]
+    now, texts = gate and gate.sha256, []
+    for row in rows.defer("text")[:30]:
+        sha256 = row.content_sha256
+        text = from_row(GateTextJson, row, snapshot_id=row.pk, sha256=sha256, is_now=sha256 == now)
+        texts.append(text)
+    return texts
 
 
 def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
@@ -122,6 +156,6 @@ def _judged(corpus: Corpus, rule: str, text: str, language: str) -> str:
     """`pass` for no finding, else the severity of the gravest."""
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
-    given = rule_input(text, note_path=_NOTE, linker=corpus.linker)
+    given = rule_input(text, _NOTE, corpus.linker)
     severities = {finding.severity for finding in judge(rule, given).findings}
     return next((word.value for word in _GRAVEST_FIRST if word in severities), Decision.PASS.value)

@@ -7,30 +7,16 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from review.documents.base import from_row, problem_json, timestamp
+from review import models
+from review.documents.base import Document, ProblemJson, from_row, problem_json, timestamp
 from review.domain.applicability import applies
 from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.staleness import Digests, regions_of, staleness_reasons
-from review.findings.states import read_findings_now
+from review.findings.states import QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
-from review.models import (
-    Acceptance,
-    CurrentAcceptance,
-    FileSnapshot,
-    KbPath,
-    ModelPartition,
-    ReviewPair,
-)
-from review.overview.documents import (
-    GATE_GONE,
-    NOT_APPLICABLE,
-    NoteEventJson,
-    NoteFindingJson,
-    NoteJson,
-    NotePairJson,
-)
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
+from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
 from review.settings import Config
 from review.vocabulary import (
@@ -40,41 +26,148 @@ from review.vocabulary import (
     Decision,
     DispositionState,
     Severity,
+    Staleness,
 )
 
+ACT, REVIEW, NOTHING = "something", "review", "nothing"  # what a pair wants
+
+
+GATE_GONE, NOT_APPLICABLE = "gate-gone", "not-applicable"
+
+
+class NotePairJson(Document, kw_only=True):
+    """The state of a note with one gate in one model partition.
+
+    `state` is `fresh`, a staleness reason, or `gate-gone` or `not-applicable` where the gate no longer
+    applies. Pairs with one `accepted_note_sha256` are stale for the same change of the note.
+    `change` is null where nothing changed, or where it was not measured. `undecided` is a later
+    review without a readable decision.
+    """
+
+    gate_id: str
+    gate_path: str
+    gate_sha256: str | None
+    lens: str
+    model_partition: str
+    state: str
+    reasons: list[str]
+    decision: str | None = None
+    kind: str | None = None
+    accepted_at: str | None = None
+    accepted_note_sha256: str | None = None
+    accepted_note_snapshot_id: int | None = None
+    actor: str | None = None
+    reason: str | None = None
+    review_pair_id: int | None
+    undecided_pair_id: int | None
+    open_review_job_id: int | None
+    change: ChangeJson | None = None
+
+    @property
+    def is_gone(self) -> bool:
+        return self.state in (GATE_GONE, NOT_APPLICABLE)
+
+    @property
+    def is_note_changed(self) -> bool:
+        return Staleness.NOTE_CHANGED in self.reasons and not self.is_gone
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.accepted_at and self.reasons) and not self.is_gone
+
+    @property
+    def wants(self) -> str:
+        """An act of a person, a first review, or nothing: fresh and passed, or no longer applicable."""
+        if self.undecided_pair_id:
+            return ACT
+        if self.is_gone or (not self.reasons and self.decision == Decision.PASS):
+            return NOTHING
+        return ACT if self.accepted_at else REVIEW
+
+    @property
+    def can_ack(self) -> bool:
+        """True if an ack of the note's change alone makes the pair fresh."""
+        return self.reasons == [Staleness.NOTE_CHANGED] and self.review_pair_id is not None
+
+    @property
+    def is_trivial(self) -> bool:
+        return self.can_ack and self.change is not None and self.change.trivial
+
+    @property
+    def percent(self) -> str:
+        """The share of the body's words that changed; "<1" for a change that rounds to none."""
+        if self.change is None or self.change.body_ratio is None:
+            return ""
+        percent = 100 * self.change.body_ratio
+        return "<1" if 0 < percent < 1 else f"{percent:.0f}"
+
+
+class NoteEventJson(Document, kw_only=True):
+    """One acceptance of the note's past; `review_pair_id` is null for an override."""
+
+    acceptance_event_id: int
+    gate_id: str
+    model_partition: str
+    kind: str
+    decision: str
+    review_pair_id: int | None
+    actor: str
+    reason: str
+    at: str | None
+    note_sha256: str
+    note_snapshot_id: int
+
+
+class NoteFindingJson(Document, kw_only=True):
+    gate_id: str
+    model_partition: str
+    review_pair_id: int
+    finding: QueueFindingJson
+
+
+class NoteJson(Document, kw_only=True):
+    """The answer of a note's page; `sha256` is null when it is gone or cannot be read."""
+
+    schema: str = "note/1"
+    note_path: str
+    sha256: str | None
+    title: str
+    status: str
+    type: str
+    traits: list[str]
+    pairs: list[NotePairJson]
+    unjudged_gates: list[str]
+    findings: list[NoteFindingJson]
+    history: list[NoteEventJson]
+    problems: list[ProblemJson]
+
+
 HISTORY = 30
-_GRAVEST_FIRST: dict[str, int] = {Severity.FAIL: 0, Severity.WARN: 1, Severity.INFO: 2}
+_GRAVITY = (Severity.FAIL, Severity.WARN, Severity.INFO)
 
 Key = tuple[str, str]  # gate path and model partition
 
 
 @dataclass(frozen=True)
 class NotePage:
-    """A note as it is on disk, with its document.
-
-    :param facts: None when it is gone or cannot be reviewed.
-    :param kept: the last text of the note that the store kept, where the file is gone.
-    """
+    """A note as it is on disk, or as last `kept`, with its document."""
 
     path: str
     facts: NoteFacts | None
     text: str | None
-    kept: FileSnapshot | None
+    kept: models.FileSnapshot | None
     document: NoteJson
 
 
 def read_note_page(
-    corpus: Corpus, path: str, *, partitions: Sequence[str] = (), before: int | None = None
+    corpus: Corpus, path: str, partitions: Sequence[str], before: int | None
 ) -> NotePage:
     """The page of a note that is there, or that the store has reviews of.
 
-    :param partitions: the ones to show; none shows those that the note has something in.
     :param before: acceptances of the history below this key; None starts with the newest.
-    :raises NoSuchNote: neither; the hint names near ones.
-    :raises BadPath: the path is none below the root.
     """
     path = normalise_path(path)
-    note_id = KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
+    note_id = models.KbPath.objects.filter(path=path).values_list("pk", flat=True).first()
     facts, text, problems = _now(corpus, path)
     _require_note(corpus, path, note_id, text)
     accepted = _accepted(note_id)
@@ -84,6 +177,7 @@ def read_note_page(
     reader = _PairReader(corpus, path, sha256, gates, accepted)
     pairs = reader.read(note_id, partitions, obligations)
     shown = {row.gate_path for row in pairs}
+    unjudged = (gate for gate in gates if not (gate.path in shown or obligations.is_owed(gate)))
     document = NoteJson(
         note_path=path,
         sha256=sha256,
@@ -92,16 +186,12 @@ def read_note_page(
         type=facts.kind.type_path if facts else "",
         traits=sorted(facts.kind.traits) if facts else [],
         pairs=pairs,
-        unjudged_gates=[
-            gate.gate_id
-            for gate in gates
-            if gate.path not in shown and not obligations.is_owed(gate)
-        ],
+        unjudged_gates=[gate.gate_id for gate in unjudged],
         findings=_findings(corpus, path, sha256, accepted),
         history=_history(note_id, before, corpus.config),
         problems=[problem_json(problem) for problem in problems],
     )
-    texts = FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
+    texts = models.FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
     return NotePage(path, facts, text, texts.first() if text is None else None, document)
 
 
@@ -118,22 +208,19 @@ def _require_note(corpus: Corpus, path: str, note_id: int | None, text: str | No
     """Refuse a path that is no note now and that the store does not know as one."""
     # A gate is known by its path, too.
     is_gate = path.startswith(f"{corpus.config.gates_folder}/")
-    if note_id and not (is_gate and not Acceptance.objects.filter(note=note_id).exists()):
+    if note_id and not (is_gate and not models.Acceptance.objects.filter(note=note_id).exists()):
         return
     if not corpus.config.is_among_notes(path):
-        raise NoSuchNote(
-            f"{path!r} is no note: notes are below {', '.join(corpus.config.note_roots)}",
-            hint="kb/review.toml names the folders of notes",
-        )
+        message = f"{path!r} is no note: notes are below {', '.join(corpus.config.note_roots)}"
+        raise NoSuchNote(message, hint="kb/review.toml names the folders of notes")
     if text is None:
         corpus.notes([path])  # refuses it, with the names that look like it
 
 
-def _accepted(note_id: int | None) -> list[CurrentAcceptance]:
+def _accepted(note_id: int | None) -> list[models.CurrentAcceptance]:
     """Current acceptances of a note with all that a page shows of them, the latest first."""
-    rows = CurrentAcceptance.objects.filter(
-        model_partition__in=ModelPartition.objects.all(), note_id=note_id
-    )
+    partitions = models.ModelPartition.objects.all()
+    rows = models.CurrentAcceptance.objects.filter(model_partition__in=partitions, note_id=note_id)
     evidence = "event__review_pair"
     snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
     related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
@@ -150,7 +237,7 @@ class _PairReader:
         note_path: str,
         sha256: str | None,
         applicable: Collection[Gate],
-        accepted: Iterable[CurrentAcceptance],
+        accepted: Iterable[models.CurrentAcceptance],
     ) -> None:
         self._note_path, self._sha256 = note_path, sha256
         self._gates = {gate.path: gate for gate in corpus.gates.gates}
@@ -167,7 +254,7 @@ class _PairReader:
         self, note_id: int | None, partitions: Sequence[str], obligations: Obligations
     ) -> list[NotePairJson]:
         """Return the pairs that partitions must review or have accepted, by gate and partition."""
-        pairs = ReviewPair.objects.filter(note_id=note_id)
+        pairs = models.ReviewPair.objects.filter(note_id=note_id)
         jobs = _latest(pairs.filter(job__status__in=OPEN_JOB_STATUSES), "job_id")
         # Without a readable decision, and without one that a person set.
         unknown = pairs.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
@@ -188,15 +275,11 @@ class _PairReader:
         gate_path, partition = key
         accepted, gate = self._known.get(key), self._gates.get(gate_path)
         event, note_text = accepted and accepted.event, accepted and accepted.note_snapshot
-        reasons = staleness_reasons(
-            current=Digests(note=self._sha256, gate=gate and gate.sha256),
-            accepted=Digests(
-                note=accepted.note_snapshot.content_sha256,
-                gate=accepted.gate_snapshot.content_sha256,
-            )
-            if accepted
-            else None,
-        )
+        current, pinned = Digests(note=self._sha256, gate=gate and gate.sha256), None
+        if accepted:
+            texts = (accepted.note_snapshot, accepted.gate_snapshot)
+            pinned = Digests(*(text.content_sha256 for text in texts))
+        reasons = staleness_reasons(current=current, accepted=pinned)
         state = reasons[0].value if reasons else FRESH
         if gate is None:
             state = GATE_GONE
@@ -213,7 +296,6 @@ class _PairReader:
             model_partition=partition,
             state=state,
             reasons=[reason.value for reason in reasons],
-            reason=event.reason or None if event else None,
             gate_sha256=gate and gate.sha256,
             review_pair_id=pair_id,
             undecided_pair_id=undecided if undecided > (pair_id or 0) else None,
@@ -222,24 +304,23 @@ class _PairReader:
             accepted_note_snapshot_id=note_text and note_text.pk,
         )
         if accepted and gate and row.is_note_changed:
-            since = _judged_text(accepted)
-            row.change = self._changes.change(self._note_path, gate, since=since)
+            row.change = self._changes.change(self._note_path, gate, since=_judged_text(accepted))
         return row
 
 
-def _judged_text(accepted: CurrentAcceptance) -> int:
+def _judged_text(accepted: models.CurrentAcceptance) -> int:
     """The snapshot of the note that was judged; an ack accepts a later one."""
     evidence = accepted.event.review_pair
     return evidence.note_snapshot_id if evidence else accepted.note_snapshot_id
 
 
-def _latest(pairs: QuerySet[ReviewPair], column: str) -> dict[Key, int]:
+def _latest(pairs: QuerySet[models.ReviewPair], column: str) -> dict[Key, int]:
     rows = pairs.order_by("pk").values_list("gate__path", "job__model_partition__name", column)
     return {(gate, partition): value for gate, partition, value in rows}
 
 
 def _findings(
-    corpus: Corpus, path: str, sha256: str | None, accepted: Iterable[CurrentAcceptance]
+    corpus: Corpus, path: str, sha256: str | None, accepted: Iterable[models.CurrentAcceptance]
 ) -> list[NoteFindingJson]:
     """Open findings that the queue has: of the last review of each gate that objects; gravest first."""
     gates = {gate.path: gate.sha256 for gate in corpus.gates.gates}
@@ -267,21 +348,18 @@ def _findings(
         if finding.status == DispositionState.OPEN
     ]
     latest = {item.finding.fingerprint: item for item in reversed(items)}
-    return sorted(
-        latest.values(),
-        key=lambda item: (
-            _GRAVEST_FIRST[item.finding.severity],
-            item.finding.line_now or 0,
-            item.finding.fingerprint,
-        ),
-    )
+    return sorted(latest.values(), key=_gravest_first)
+
+
+def _gravest_first(item: NoteFindingJson) -> tuple[int, int, str]:
+    found = item.finding
+    return _GRAVITY.index(found.severity), found.line_now or 0, found.fingerprint
 
 
 def _history(note_id: int | None, before: int | None, config: Config) -> list[NoteEventJson]:
     """The newest acceptances, one more than a page shows."""
-    rows = Acceptance.objects.filter(note_id=note_id).select_related(
-        "gate", "model_partition", "note_snapshot"
-    )
+    related = ("gate", "model_partition", "note_snapshot")
+    rows = models.Acceptance.objects.filter(note_id=note_id).select_related(*related)
     if before is not None:
         rows = rows.filter(pk__lt=before)
     return [

@@ -20,15 +20,59 @@ from zlib import crc32
 
 from django.db.models import QuerySet
 
+from review.documents.base import Document
 from review.domain.excerpts import Part, excerpt
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.paths import gate_label
 from review.errors import TryAgain
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import Finding, JobEvent, ReviewJob, ReviewPair, ReviewStore, ReviewText, batched
-from review.overview.documents import JumpJson
 from review.private_files import FILE_MODE, make_private
 from review.vocabulary import OPEN_JOB_STATUSES, PairStatus
+
+
+class FoundNoteJson(Document, kw_only=True):
+    note_path: str
+    excerpt: str
+
+
+class FoundFindingJson(Document, kw_only=True):
+    fingerprint: str
+    note_path: str
+    gate_id: str
+    severity: str
+    text: str
+
+
+class FoundReviewJson(Document, kw_only=True):
+    review_pair_id: int
+    note_path: str
+    gate_id: str
+    decision: str
+    excerpt: str
+
+
+class JumpJson(Document):
+    """A job, review or finding that the query names; `key` is its number or fingerprint."""
+
+    kind: str
+    key: str
+    text: str = ""
+
+
+class SearchJson(Document, kw_only=True):
+    """The answer of a search, the best first; `complete` is false while texts are indexed."""
+
+    schema: str = "search/1"
+    query: str
+    complete: bool
+    counts: dict[str, int]
+    next: str | None
+    jumps: list[JumpJson]
+    notes: list[FoundNoteJson]
+    findings: list[FoundFindingJson]
+    reviews: list[FoundReviewJson]
+
 
 _VERSION = "5"
 _WAIT = 2.0  # seconds for another process that is adding
@@ -58,10 +102,7 @@ class Entry(NamedTuple):
 
 @contextmanager
 def open_index(path: Path, *, store_id: str) -> Iterator[WordIndex]:
-    """Open or create the index of a store; that of another store or version is emptied.
-
-    :raises SearchBusy: the file cannot be used; a damaged one is deleted.
-    """
+    """Open or create the index of a store; that of another store, or damaged, is emptied."""
     try:
         make_private(path.parent)
         with closing(sqlite3.connect(path, timeout=_WAIT, isolation_level=None)) as connection:
@@ -100,7 +141,6 @@ class WordIndex:
         return self._number("PRAGMA user_version")
 
     def digests(self, kind: str) -> dict[str, str]:
-        """Return the digest of each indexed text of a kind, by name."""
         return dict(self._connection.execute(f"SELECT name, digest FROM {kind}_words"))  # noqa: S608
 
     def add(self, entries: Iterable[Entry], *, last_event: int | None = None) -> None:
@@ -117,12 +157,10 @@ class WordIndex:
 
     def forget(self, kind: str, names: Collection[str]) -> None:
         with self._writing():
-            self._connection.executemany(
-                f"DELETE FROM {kind}_words WHERE rowid = ?",  # noqa: S608
-                ((_key(name),) for name in names),
-            )
+            delete = f"DELETE FROM {kind}_words WHERE rowid = ?"  # noqa: S608
+            self._connection.executemany(delete, ((_key(name),) for name in names))
 
-    def find(self, words: Sequence[str], *, kind: str, limit: int, offset: int = 0) -> list[str]:
+    def find(self, words: Sequence[str], kind: str, *, limit: int, offset: int = 0) -> list[str]:
         """Return names of texts that contain all words, the best first; the last may be a prefix."""
         rows = self._connection.execute(
             f"SELECT name FROM {kind}_words(?)"  # noqa: S608
@@ -131,7 +169,7 @@ class WordIndex:
         )
         return [name for (name,) in rows]
 
-    def count(self, words: Sequence[str], *, kind: str) -> int:
+    def count(self, words: Sequence[str], kind: str) -> int:
         return self._number(f"SELECT COUNT(*) FROM {kind}_words(?)", _query(words))  # noqa: S608
 
     def _number(self, statement: str, *values: str) -> int:
@@ -153,21 +191,14 @@ def _query(words: Sequence[str]) -> str:
 
 
 PER_KIND = 50
-_MAX_JUMPS = 10
 _KEY = re.compile("[0-9]{1,18}")
 _FINGERPRINT = re.compile("[0-9a-f]{6,16}")
 _NAMED = re.compile(r"(?:(job|review|finding)[\s:-]*)?[#\[]?([0-9a-f]+)\]?")
-_EVENTS_AT_ONCE = 100
-_NOTES_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A text that contains the words.
-
-    :param key: a note's path, a finding's fingerprint or a review's number.
-    :param word: a finding's severity or a review's decision.
-    """
+    """A text that contains the words; `word` is a finding's severity or a review's decision."""
 
     key: str
     parts: tuple[Part, ...]
@@ -182,11 +213,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """A page of the texts that contain all words, the best first.
-
-    :param counts: how many of each kind there are.
-    :param complete: False until all texts are indexed.
-    """
+    """A page of the texts that contain all words, best first; complete once all are indexed."""
 
     hits: Mapping[SearchKind, Sequence[Hit]] = field(default_factory=dict)
     counts: Mapping[SearchKind, int] = field(default_factory=dict)
@@ -201,19 +228,13 @@ def search(
     offset: int = 0,
     seconds: float,
 ) -> SearchResult:
-    """Find the texts that contain all words.
-
-    :param offset: how many of each kind to skip, of those that earlier pages show.
-    :param seconds: how long to index new texts before searching.
-    """
+    """Find the texts that contain all words, after indexing new ones for some seconds."""
     deadline = time.monotonic() + seconds
     path, store_id = corpus.config.index_path.with_suffix(".words"), ReviewStore.objects.identity()
     with open_index(path, store_id=store_id) as index:
         complete = _add_notes(index, corpus, deadline) and _add_reviews(index, deadline)
-        names = {
-            kind: index.find(words, kind=kind, limit=PER_KIND, offset=offset) for kind in kinds
-        }
-        counts = {kind: index.count(words, kind=kind) for kind in SearchKind}
+        names = {kind: index.find(words, kind, limit=PER_KIND, offset=offset) for kind in kinds}
+        counts = {kind: index.count(words, kind) for kind in SearchKind}
     hits = {kind: list(_hits(corpus, kind, names[kind], words)) for kind in kinds}
     return SearchResult(hits, counts, complete)
 
@@ -242,16 +263,14 @@ def _hits(
     for name in names:
         if name in found:
             note, gate, word, text = found[name]
-            gate_id = gate_label(gate, corpus.gates.folder)
-            yield Hit(name, excerpt(text, words), note, gate_id, word)
+            yield Hit(name, excerpt(text, words), note, gate_label(gate, corpus.gates.folder), word)
 
 
 def _add_notes(index: WordIndex, corpus: Corpus, deadline: float) -> bool:
     known = index.digests(SearchKind.NOTE)
     notes = corpus.notes().notes
     index.forget(SearchKind.NOTE, known.keys() - {note.path for note in notes})
-    changed = [note for note in notes if known.get(note.path) != note.sha256]
-    for chunk in batched(changed, _NOTES_AT_ONCE):
+    for chunk in batched([note for note in notes if known.get(note.path) != note.sha256], 100):
         if time.monotonic() > deadline:
             return False
         entries = []
@@ -267,7 +286,7 @@ def _add_reviews(index: WordIndex, deadline: float) -> bool:
     """Add the reviews of jobs in the order in which they were closed, and closed again."""
     while True:
         rows = JobEvent.objects.filter(pk__gt=index.last_event()).order_by("pk")
-        events = list(rows.values_list("pk", "job_id", "to_status")[:_EVENTS_AT_ONCE])
+        events = list(rows.values_list("pk", "job_id", "to_status")[:100])
         if not events:
             return True
         if time.monotonic() > deadline:
@@ -288,19 +307,14 @@ def find_jumps(query: str) -> list[JumpJson]:
     found: list[JumpJson] = []
     if _KEY.fullmatch(word):
         numbered = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}
-        found += [
-            JumpJson(kind=kind, key=word)
-            for kind, rows in numbered.items()
-            if kind_named in (None, kind) and rows.filter(pk=word).exists()
-        ]
+        wanted = {kind: rows for kind, rows in numbered.items() if kind_named in (None, kind)}
+        there = (kind for kind, rows in wanted.items() if rows.filter(pk=word).exists())
+        found += [JumpJson(kind, word) for kind in there]
     if kind_named in (None, "finding") and _FINGERPRINT.fullmatch(word):
         # A range, which an index answers; "g" sorts after every hexadecimal digit.
         matching = Finding.objects.filter(fingerprint__gte=word, fingerprint__lt=f"{word}g")
         rows = matching.order_by("fingerprint", "pk").values_list("fingerprint", "text")
-        found += [
-            JumpJson(kind="finding", key=fingerprint, text=text)
-            for fingerprint, text in dict(rows[:_MAX_JUMPS]).items()
-        ]
+        found += [JumpJson("finding", key, text) for key, text in dict(rows[:10]).items()]
     return found
 
 

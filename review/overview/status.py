@@ -10,31 +10,99 @@ from enum import StrEnum
 
 from django.db.models import Count
 
-from review.documents.base import no_gate_found, no_note_found, problem_json
+from review.documents.base import Document, ProblemJson, no_gate_found, no_note_found, problem_json
 from review.domain.applicability import applies_unskipped, skip_reason
-from review.findings.documents import LookJson
+from review.findings.states import LookJson
+from review.jobs.costs import CostsJson
 from review.jobs.leases import abandoned_jobs
 from review.jobs.provenance import unknown_partitions
 from review.knowledge_base import Corpus, NoteList
 from review.models import KbPath, ReviewJob, ReviewPair
-from review.overview.documents import (
-    GateStatusJson,
-    OrphanJson,
-    PartitionStatusJson,
-    SkipJson,
-    StatusJson,
-    StepJson,
-)
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
 from review.runners.process.table import Processes
+from review.selection.documents import RenameJson
 from review.selection.orphans import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings import RULES_PARTITION, Config
 from review.store.errors import store_name
 from review.vocabulary import ACCEPTING_DECISIONS, QUEUED_DECISIONS, Decision, JobStatus, Staleness
+
+
+class GateStatusJson(Document, kw_only=True):
+    """One gate in one partition; `decisions` count current acceptances of notes there are, on any text."""
+
+    gate_id: str
+    applicable: int
+    fresh: int
+    missing_review: int
+    gate_changed: int
+    note_changed: int
+    decisions: dict[str, int]
+
+
+class PartitionStatusJson(Document):
+    model_partition: str
+    applicable: int
+    fresh: int
+    in_flight: int
+    gates: list[GateStatusJson]
+
+
+class OrphanJson(Document):
+    """A path with current acceptances that is no note or gate any more."""
+
+    path: str
+    kind: str
+    acceptances: int
+
+
+class SkipJson(Document, kw_only=True):
+    """A pair that a note takes itself out of, with `review_skip` in its frontmatter."""
+
+    note_path: str
+    gate_id: str
+    reason: str
+
+
+class StepJson(Document, kw_only=True):
+    """Something to do, and the command for it; a word in capitals is for the caller to fill in."""
+
+    what: str
+    count: int
+    command: str
+
+
+class StatusJson(Document, kw_only=True):
+    """The answer of `review_status`.
+
+    `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
+    warn queue by decision; `needs_a_look` how many `warn_selector --needs-a-look` lists; `tripped` is what
+    `--fail-on` found, or null; `costs` is null unless it is asked for; `notices` are sentences, of what
+    the numbers do not tell; `renames` are orphans of which there is a file under another path;
+    `next_steps` are what to do, in order.
+    """
+
+    schema: str = "review-status/1"
+    notes: int
+    gates: int
+    uncovered: int
+    partitions: list[PartitionStatusJson]
+    jobs: dict[str, int]
+    abandoned_jobs: list[int]
+    queue: dict[str, int]
+    needs_a_look: int
+    orphans: list[OrphanJson]
+    problems: list[ProblemJson]
+    tripped: str | None
+    costs: CostsJson | None = None
+    notices: list[str] = []
+    renames: list[RenameJson] = []
+    waiting_findings: int = 0
+    skips: list[SkipJson] = []
+    next_steps: list[StepJson] = []
 
 
 class FailOn(StrEnum):
@@ -79,11 +147,9 @@ def read_status(
     status.tripped = "; ".join(_trips(status, set(fail_on), hidden=queue.hidden)) or None
     if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
-    status.notices = [
-        *_notices(status, config=corpus.config),
-        *unknown_partitions([model_partition], config=corpus.config),
-        *corpus.unknown_muted(),
-    ]
+    config = corpus.config
+    unknown = [*unknown_partitions([model_partition], config=config), *corpus.unknown_muted()]
+    status.notices = [*_notices(status, config=config), *unknown]
     steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
     status.next_steps = [
         StepJson(what=what, count=count, command=f"commonplace {command}")
@@ -111,10 +177,8 @@ def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
         any(gate.decisions.values()) for partition in status.partitions for gate in partition.gates
     )
     if not (decided or status.jobs[JobStatus.COMPLETED] or status.needs_a_look):
-        yield (
-            f"{store_name()} holds no review yet, so the queue is empty; to fail where a pair has no"
-            " review, use --fail-on stale"
-        )
+        how = "to fail where a pair has no review, use --fail-on stale"
+        yield f"{store_name()} holds no review yet, so the queue is empty; {how}"
 
 
 def _trips(status: StatusJson, levels: set[FailOn], *, hidden: Mapping[str, int]) -> Iterator[str]:
@@ -158,21 +222,17 @@ def count_jobs() -> dict[str, int]:
 
 
 def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
-    """Return the paths with current acceptances that have no file any more, sorted.
+    """Return the paths with live acceptances that have no file any more, sorted.
 
-    Acceptances that were carried over to another path, or retired, do not count. A file that was
-    left out for a problem, or that lies outside the note roots, still exists.
+    A file that was left out for a problem, or that lies outside the note roots, still exists.
     """
     known = {problem.path for problem in states.problems}
     orphans = []
     for kind, paths in states.gone.items():
-        gone = [
-            path for path in paths if path not in known and not is_there(corpus, path, kind=kind)
-        ]
-        orphans += [
-            OrphanJson(path=path, kind=kind, acceptances=count)
-            for path, count in live_acceptances(kind, KbPath.objects.ids(gone)).items()
-        ]
+        unknown = (path for path in paths if path not in known)
+        gone = [path for path in unknown if not is_there(corpus, path, kind=kind)]
+        live = live_acceptances(kind, KbPath.objects.ids(gone))
+        orphans += [OrphanJson(path, kind, count) for path, count in live.items()]
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
 
 
@@ -195,13 +255,8 @@ def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
     ]
     # Pairs that an open job will answer, each once.
     in_flight = ReviewPair.objects.in_flight(name).values("note_id", "gate_id").distinct()
-    return PartitionStatusJson(
-        model_partition=name,
-        applicable=sum(gate.applicable for gate in gates),
-        fresh=sum(gate.fresh for gate in gates),
-        in_flight=in_flight.count(),
-        gates=gates,
-    )
+    applicable, fresh = (sum(getattr(gate, it) for gate in gates) for it in ("applicable", "fresh"))
+    return PartitionStatusJson(name, applicable, fresh, in_flight.count(), gates)
 
 
 MOST = 15
@@ -222,10 +277,7 @@ def _next_steps(
     *,
     is_whole: bool,
 ) -> Iterator[_Step]:
-    """Yield the steps in the order in which they are best taken.
-
-    :param is_whole: all partitions are looked at.
-    """
+    """Yield the steps in the order in which they are best taken."""
     # A rule that could not judge a text would say so again.
     stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
         look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS

@@ -29,10 +29,7 @@ class FindingPeriod(NamedTuple):
 
 @dataclass(frozen=True)
 class Trends:
-    """Numbers of each week that ends at one of `ends`; `open` is counted at the end.
-
-    :param costs: US dollars by model partition, of jobs that said what they cost.
-    """
+    """Numbers of each week that ends at one of `ends`; `costs` in US dollars by partition."""
 
     ends: Sequence[datetime]
     findings: dict[str, list[int]]
@@ -71,12 +68,9 @@ def _reports() -> dict[str, list[FindingPeriod]]:
     )
     accepted = Finding.objects.filter(pair__decision__in=QUEUED_DECISIONS)
     accepted = accepted.exclude(pair__not_accepted__in=NotAccepted.values)
-    rows = accepted.values_list(
-        "fingerprint",
-        "pair__job__created_at",
-        "pair__reviewed_at",
-        Subquery(later.order_by("pk").values("accepted_at")[:1]),
-    )
+    until = Subquery(later.order_by("pk").values("accepted_at")[:1])
+    columns = ("fingerprint", "pair__job__created_at", "pair__reviewed_at", until)
+    rows = accepted.values_list(*columns)
     found: defaultdict[str, list[FindingPeriod]] = defaultdict(list)
     for name, *period in rows.iterator():
         found[name].append(FindingPeriod(*period))
@@ -86,10 +80,7 @@ def _reports() -> dict[str, list[FindingPeriod]]:
 def _is_open(
     reports: Sequence[FindingPeriod], said: Sequence[tuple[datetime, str]], end: datetime
 ) -> bool:
-    """Return True if a finding was reported by a moment, and neither settled nor deferred by then.
-
-    One that was called fixed is open if a text is read later in which it is found again.
-    """
+    """Return True if a finding was reported by a moment, and not settled, or found again."""
     there = [
         item for item in reports if item.since <= end and not (item.until and item.until <= end)
     ]
@@ -107,8 +98,7 @@ def _week(ends: Sequence[datetime], at: datetime) -> int:
 
 
 def _costs(ends: Sequence[datetime]) -> dict[str, list[float]]:
-    first = ends[0] - _WEEK
-    jobs = ReviewJob.objects.filter(completed_at__gt=first, telemetry__isnull=False)
+    jobs = ReviewJob.objects.filter(completed_at__gt=ends[0] - _WEEK, telemetry__isnull=False)
     found: defaultdict[str, list[float]] = defaultdict(lambda: [0.0] * WEEKS)
     columns = ("model_partition__name", "completed_at", "telemetry")
     for partition, at, telemetry in jobs.order_by("pk").values_list(*columns).iterator():

@@ -9,17 +9,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from django.db.models import Count, Q
 
-from review.documents.base import timestamp
+from review.documents.base import from_row
 from review.domain.disposition import own_finding_text
 from review.domain.paths import lens_of
 from review.domain.printing import safe_cell
 from review.domain.problems import Problem, in_order
-from review.findings.documents import QueueEntryJson, QueueFindingJson
-from review.findings.states import QuoteFinder, QuoteNow
+from review.findings.states import QueueEntryJson, QueueFindingJson, QuoteFinder, QuoteNow
 from review.knowledge_base import Corpus, NoteList
 from review.models import Disposition, FindingState, batched
 from review.queue.queue import PRESENT, Queue, QueueCursor, QueueFilter, QueueLine
@@ -27,17 +27,16 @@ from review.reviews.read import rationales
 from review.selection.names import digests_of, is_below
 from review.vocabulary import NoteNow, Seen
 
-_AT_ONCE = 2500
-_NO_GATE = ("",)
 _LAST_ORDINAL = 2**31 - 1
+
+_AT_ONCE = 2500
 
 
 @dataclass(frozen=True)
 class WarnQueue:
     """The queue as the command gives it; entries are read while they are iterated over.
 
-    :param problems: of the notes of entries, and of gates that cannot be used.
-    :param hidden: how many reviews by such gates there are, by decision.
+    :param hidden: how many reviews by gates that cannot be used there are, by decision.
     """
 
     queue: Queue
@@ -77,20 +76,11 @@ class QueueNote(NamedTuple):
 
 
 def read_warn_queue(
-    corpus: Corpus,
-    wanted: QueueFilter,
-    *,
-    listed: NoteList | None = None,
-    now: datetime | None = None,
+    corpus: Corpus, wanted: QueueFilter, listed: NoteList | None = None, now: datetime | None = None
 ) -> WarnQueue:
     """Return what needs an edit now: the latest accepted review of each note and gate.
 
-    Overrides are left out, and reviews whose gate changed or is gone.
-
-    :param wanted: its gates are ids, paths and bundle names.
-    :param listed: the notes on disk; by default those of the queue are read.
-    :param now: where it is sorted by age.
-    :raises UnknownGate: a gate filter does not resolve.
+    Overrides are left out, and reviews whose gate changed or is gone; `now` is for sorting by age.
     """
     catalog = corpus.gates
     problems = catalog.problems_of(wanted.gates) if wanted.gates else catalog.problems
@@ -103,13 +93,11 @@ def read_warn_queue(
             notes = corpus.notes_at(paths)
         return digests_of(corpus, notes, paths)
 
-    gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) if wanted.gates else ()
+    gates: tuple[str, ...] = ()
     if wanted.gates:
-        gates = gates or _NO_GATE
+        gates = tuple(gate.gate_id for gate in catalog.resolve(wanted.gates)) or ("",)
     wanted = replace(wanted, gates=gates, since=tuple(NoteNow.values))
-    queue = Queue(
-        wanted, gates=catalog, digests_of=digests, muted=corpus.muted, now=now, is_whole=False
-    )
+    queue = Queue(wanted, catalog, digests, muted=corpus.muted, now=now, is_whole=False)
     others = set(queue.notes.paths.values()) - queue.note_paths if notes.problems else set()
     problems_of_notes = [problem for problem in notes.problems if problem.path not in others]
     hidden = _hidden([problem.path for problem in unusable], wanted.partitions)
@@ -121,7 +109,7 @@ def read_entries(
 ) -> Iterator[QueueEntryJson]:
     """Yield the entries of lines in the order of the queue; each text is read once."""
     quotes = QuoteFinder(corpus)
-    reviews = (list(found) for _event, found in groupby(lines, key=lambda line: line.event_id))
+    reviews = (list(found) for _event, found in groupby(lines, key=attrgetter("event_id")))
     for chunk in batched(reviews, _AT_ONCE):
         texts = rationales(found[0].pair_id for found in chunk)
         quotes.load({found[0].pair_id for found in chunk if found[0].since == NoteNow.CHANGED})
@@ -132,18 +120,15 @@ def read_entries(
 def make_entry(
     queue: Queue, lines: Sequence[QueueLine], quotes: QuoteFinder, rationale: str | None = None
 ) -> QueueEntryJson:
-    """Make the entry of lines of one review."""
     first = lines[0]
     gate_id = queue.gate_id(first.gate_path)
-    return QueueEntryJson(
-        note_path=first.note_path,
-        gate_path=first.gate_path,
+    return from_row(
+        QueueEntryJson,
+        first,
         gate_id=gate_id,
         lens=lens_of(gate_id),
         model_partition=queue.partitions[first.partition_id],
-        decision=first.decision,
         review_pair_id=first.pair_id,
-        accepted_at=timestamp(first.accepted_at),
         note_changed_since=first.since != NoteNow.SAME,
         later_pass_in=queue.passed_in(first),
         findings=[_finding(line, quotes) for line in lines],
@@ -163,12 +148,11 @@ def read_page(
     counted = queue.rows().filter(note_path__in={line.note_path for line in lines}).order_by()
     totals = dict(counted.values_list("note_path").annotate(Count("pk")))
     notes = []
-    for note_path, group in groupby(lines, key=lambda line: line.note_path):
+    for note_path, group in groupby(lines, key=attrgetter("note_path")):
         rows = []
         for line in group:
             entry = make_entry(queue, [line], quotes)
-            disposition = latest.get(line.fingerprint)
-            rows.append(QueuePageRow(line, entry, entry.findings[0], disposition))
+            rows.append(QueuePageRow(line, entry, entry.findings[0], latest.get(line.fingerprint)))
         notes.append(QueueNote(note_path, rows[0].line.since, totals[note_path], rows))
     return notes, lines[-1].cursor if len(found) > limit else None
 
@@ -192,12 +176,11 @@ def _finding(line: QueueLine, quotes: QuoteFinder) -> QueueFindingJson:
     now = QuoteNow(line.line if line.since == NoteNow.SAME else None, is_gone=False)
     if line.since == NoteNow.CHANGED:
         now = quotes.follow(line.note_path, quote, pair_id=line.pair_id, line=line.line)
-    return QueueFindingJson(
-        fingerprint=line.fingerprint,
-        severity=line.severity,
+    return from_row(
+        QueueFindingJson,
+        line,
         text=own_finding_text(line.decision) if line.text is None else line.text,
         quote=quote,
-        line=line.line,
         line_now=now.line,
         status=line.state,
         regressed=line.seen == Seen.REGRESSED,
@@ -212,11 +195,8 @@ def _hidden(unusable: Collection[str], partitions: tuple[str, ...]) -> Mapping[s
     rows = FindingState.objects.order_by("event_id")
     if partitions:
         rows = rows.filter(model_partition__name__in=partitions)
-    last = {
-        (note_id, gate_path): decision
-        for note_id, gate_path, decision in rows.values_list("note_id", "gate_path", "decision")
-        if is_below(gate_path, tuple(unusable))
-    }
+    found = rows.values_list("note_id", "gate_path", "decision")
+    last = {(note, gate): decision for note, gate, decision in found if is_below(gate, unusable)}
     return Counter(last.values())
 
 
@@ -235,13 +215,6 @@ def queue_csv(entries: Iterable[QueueEntryJson]) -> str:
     for entry in entries:
         findings: list[QueueFindingJson | None] = [*entry.findings] or [None]
         for finding in findings:
-            writer.writerow([safe_cell(value) for value in _cells(entry, finding)])
+            values = (getattr(finding, name, getattr(entry, name, None)) for name in COLUMNS)
+            writer.writerow(map(safe_cell, values))
     return out.getvalue()
-
-
-def _cells(entry: QueueEntryJson, finding: QueueFindingJson | None) -> list[object]:
-    sources = (finding, entry)
-    return [
-        next((getattr(source, name) for source in sources if hasattr(source, name)), None)
-        for name in COLUMNS
-    ]

@@ -20,11 +20,7 @@ _SEVERITIES = ("fail", "warn", "info")
 
 @dataclass(frozen=True)
 class QueueFacets:
-    """The number of lines of each value, under all filters but its own, most frequent first.
-
-    :param waiting: lines that would match, had their gate not changed.
-    :param counts: by facet and value.
-    """
+    """Lines of each value, under all filters but its own; `waiting`: of gates that changed."""
 
     total: int
     waiting: int
@@ -40,11 +36,8 @@ def read_facets(queue: Queue) -> QueueFacets:
     """Count all facets with one query: rows have few combinations of values."""
     rows = queue.rows(without=_NAMES).order_by().values_list(*_COLUMNS)
     positions = {name: _COLUMNS.index(FILTERS[name]) for name in _NAMES}
-    allowed = [
-        (name, positions[name], frozenset(queue.filters[name]))
-        for name in _NAMES
-        if name in queue.filters
-    ]
+    filters = [name for name in _NAMES if name in queue.filters]
+    allowed = [(name, positions[name], frozenset(queue.filters[name])) for name in filters]
     counts: dict[str, Counter[Any]] = {name: Counter() for name in _NAMES}
     for *kind, number in rows.annotate(number=Count("pk")):
         hidden_by = {name for name, at, values in allowed if kind[at] not in values}
@@ -64,6 +57,9 @@ def _counted_in(hidden_by: set[str]) -> Collection[str]:
 
 
 def _facets(queue: Queue, counts: Mapping[str, Counter[Any]]) -> QueueFacets:
+    def gate_id(key: int) -> str:
+        return queue.gate_id(queue.gates[key])
+
     total = sum(counts["shown"].values())
     shown = {
         "states": _ordered(counts["states"], DispositionState.values),
@@ -72,10 +68,8 @@ def _facets(queue: Queue, counts: Mapping[str, Counter[Any]]) -> QueueFacets:
         "seen": dict(counts["seen"].most_common()),
         "ages": _ordered(counts["ages"], (*AGES, OLDER)),
         "since": _ordered(counts["since"], NoteNow.values),
-        "lenses": _relabelled(
-            counts["lenses"], lambda key: lens_of(queue.gate_id(queue.gates[key]))
-        ),
-        "gates": _relabelled(counts["gates"], lambda key: queue.gate_id(queue.gates[key])),
+        "lenses": _relabelled(counts["lenses"], lambda key: lens_of(gate_id(key))),
+        "gates": _relabelled(counts["gates"], gate_id),
         "folders": _folders(counts["folders"], queue.wanted.folders),
         "partitions": _relabelled(counts["partitions"], queue.partitions.__getitem__),
     }

@@ -10,25 +10,12 @@ from typing import NamedTuple
 
 from django.db.models import Q
 
+from review import models
 from review.documents.base import from_row
 from review.domain.disposition import finding_state
 from review.errors import InputRejected
-from review.findings.documents import (
-    DispositionJson,
-    FindingPageJson,
-    OccurrenceJson,
-    QueueFindingJson,
-)
-from review.findings.states import QuoteFinder, find_finding
+from review.findings import states
 from review.knowledge_base import Corpus, NoteList, UnreadableFile
-from review.models import (
-    CurrentAcceptance,
-    Disposition,
-    Finding,
-    KbPath,
-    ReviewPair,
-    latest_decided,
-)
 from review.queue.entries import make_entry
 from review.queue.queue import Queue, QueueLine
 from review.selection.names import digests_of
@@ -47,35 +34,30 @@ class FindingPage:
 
     :param line: in the queue; None if it is not part of it.
     :param passage: of today's note; of the reviewed one if `passage_is_old`.
-    :param gate_description: today's, or "".
-    :param pair: the review, with the texts that its reviewer read.
     :param occurrences: other reviews' reports of it.
     """
 
-    document: FindingPageJson
+    document: states.FindingPageJson
     line: QueueLine | None
     passage: tuple[PassageLine, ...]
     passage_is_old: bool
     gate_description: str
-    pair: ReviewPair
+    pair: models.ReviewPair
     first_at: datetime
-    dispositions: list[Disposition]
-    occurrences: list[Finding]
+    dispositions: list[models.Disposition]
+    occurrences: list[models.Finding]
 
 
 def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPage:
-    """Read the finding with this fingerprint, in the queue or not.
-
-    :raises NoSuchFinding: no review reported it.
-    """
+    """Read the finding with this fingerprint, in the queue or not."""
     line, out_because = _in_queue(fingerprint, queue) or _out_of_queue(fingerprint, corpus)
     pair = _pair(line.pair_id)
-    entry = make_entry(queue, [line], QuoteFinder(corpus))
+    entry = make_entry(queue, [line], states.QuoteFinder(corpus))
     passage, is_old = _passage(entry.findings[0], pair, corpus, line.note_path)
-    rows = Disposition.objects.filter(fingerprint=fingerprint).order_by("-pk")
+    rows = models.Disposition.objects.filter(fingerprint=fingerprint).order_by("-pk")
     dispositions, occurrences = list(rows[:_MAX_HISTORY]), _occurrences(line)
     document = from_row(
-        FindingPageJson,
+        states.FindingPageJson,
         entry,
         note_now=line.since,
         seen=line.seen,
@@ -84,33 +66,28 @@ def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPa
         later_pass_in=list(entry.later_pass_in),
         finding=entry.findings[0],
         dispositions=[
-            from_row(DispositionJson, row, disposition=row.state) for row in dispositions
+            from_row(states.DispositionJson, it, disposition=it.state) for it in dispositions
         ],
-        occurrences=[
-            from_row(
-                OccurrenceJson,
-                row.pair,
-                review_pair_id=row.pair_id,
-                model_partition=row.pair.job.model_partition.name,
-                severity=row.severity,
-                text=row.text,
-            )
-            for row in occurrences
-        ],
+        occurrences=list(map(_occurrence, occurrences)),
     )
+    about = (gate.description for gate in corpus.gates.gates if gate.path == line.gate_path)
     return FindingPage(
         document=document,
         line=line if line.event_id else None,
         passage=passage,
         passage_is_old=is_old,
-        gate_description=next(
-            (gate.description for gate in corpus.gates.gates if gate.path == line.gate_path), ""
-        ),
+        gate_description=next(about, ""),
         pair=pair,
         first_at=line.first_at,
         dispositions=dispositions,
         occurrences=occurrences,
     )
+
+
+def _occurrence(row: models.Finding) -> states.OccurrenceJson:
+    partition = row.pair.job.model_partition.name
+    said = {"severity": row.severity, "text": row.text, "model_partition": partition}
+    return from_row(states.OccurrenceJson, row.pair, review_pair_id=row.pair_id, **said)
 
 
 def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
@@ -131,25 +108,23 @@ def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
 
 def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
     """Return the latest report of a finding that no current acceptance rests on, as a line."""
-    found = find_finding(fingerprint)
+    found = states.find_finding(fingerprint)
     if found is None:
-        raise NoSuchFinding(
-            f"no review reported a finding {fingerprint!r}",
-            hint="the queue lists those that want an edit",
-        )
+        hint = "the queue lists those that want an edit"
+        raise NoSuchFinding(f"no review reported a finding {fingerprint!r}", hint=hint)
     pair = _pair(found.pair_id)
-    row = Finding.objects.get(pair=pair, ordinal=found.ordinal)
-    reports = Finding.objects.filter(fingerprint=row.fingerprint).order_by("pk")
+    row = models.Finding.objects.get(pair=pair, ordinal=found.ordinal)
+    reports = models.Finding.objects.filter(fingerprint=row.fingerprint).order_by("pk")
     first_at = reports.values_list("pair__job__created_at", flat=True)[0]
     read_at, reviewed = pair.job.created_at, pair.note_snapshot.content_sha256
     digest = digests_of(corpus, NoteList((), ()), [found.note_path]).get(found.note_path)
-    decided = latest_decided([fingerprint]).get(fingerprint)
+    decided = models.latest_decided([fingerprint]).get(fingerprint)
     now = finding_state(decided, text_read_at=read_at, note_sha256=digest or "")
     seen = Seen.PERSISTING if first_at < read_at else Seen.NEW
     note_now = NoteNow.SAME if digest == reviewed else NoteNow.CHANGED
-    keys = KbPath.objects.ids([found.note_path, found.gate_path])
+    keys = models.KbPath.objects.ids([found.note_path, found.gate_path])
     key = Q(note_id=keys[found.note_path], gate_id=keys[found.gate_path])
-    passed = CurrentAcceptance.objects.filter(key, decision=Decision.PASS)
+    passed = models.CurrentAcceptance.objects.filter(key, decision=Decision.PASS)
     others = passed.exclude(model_partition=pair.job.model_partition)
     line = QueueLine(
         note_path=found.note_path,
@@ -175,8 +150,8 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
     return line, _why_out(key, pair)
 
 
-def _why_out(key: Q, pair: ReviewPair) -> str:
-    rows = CurrentAcceptance.objects.select_related("event").filter(key)
+def _why_out(key: Q, pair: models.ReviewPair) -> str:
+    rows = models.CurrentAcceptance.objects.select_related("event").filter(key)
     current = rows.filter(model_partition_id=pair.job.model_partition_id).first()
     if current is None:
         return "its review was not accepted"
@@ -188,14 +163,13 @@ def _why_out(key: Q, pair: ReviewPair) -> str:
     return "its review counts as a pass" if same else "a later review passed the note"
 
 
-def _pair(pair_id: int) -> ReviewPair:
-    return ReviewPair.objects.select_related(
-        "note_snapshot", "gate_snapshot", "job__model_partition", "review_text"
-    ).get(pk=pair_id)
+def _pair(pair_id: int) -> models.ReviewPair:
+    related = ("note_snapshot", "gate_snapshot", "job__model_partition", "review_text")
+    return models.ReviewPair.objects.select_related(*related).get(pk=pair_id)
 
 
 def _passage(
-    finding: QueueFindingJson, pair: ReviewPair, corpus: Corpus, note_path: str
+    finding: states.QueueFindingJson, pair: models.ReviewPair, corpus: Corpus, note_path: str
 ) -> tuple[tuple[PassageLine, ...], bool]:
     if finding.line_now is not None:
         try:
@@ -208,11 +182,11 @@ def _passage(
     return cut_passage(pair.note_snapshot.text, line=finding.line, quote=finding.quote), True
 
 
-def _occurrences(line: QueueLine) -> list[Finding]:
+def _occurrences(line: QueueLine) -> list[models.Finding]:
     """Return other reports of it, under its fingerprint here or where it was before."""
     finding_id = line.finding_id or 0
-    own = Finding.objects.filter(pk=finding_id).values("fingerprint")
-    rows = Finding.objects.filter(Q(fingerprint=line.fingerprint) | Q(fingerprint__in=own))
+    own = models.Finding.objects.filter(pk=finding_id).values("fingerprint")
+    rows = models.Finding.objects.filter(Q(fingerprint=line.fingerprint) | Q(fingerprint__in=own))
     rows = rows.exclude(pk=finding_id).select_related("pair__job__model_partition")
     return list(rows.order_by("-pk")[:_MAX_HISTORY])
 
@@ -222,7 +196,6 @@ _MOST_LINES = 40
 # A paragraph is often one line; a line may be a whole file.
 _MAX_LINE = 1200
 _MAX_BEFORE_QUOTE = 300
-_MAX_QUOTE_WORDS = 100
 _WORD = re.compile(r"\w+")
 
 Span = tuple[int, int]
@@ -243,18 +216,13 @@ def cut_passage(text: str, *, line: int, quote: str) -> tuple[PassageLine, ...]:
     first = max(1, line - _AROUND)
     spans = _quoted(lines[line - 1 : first + _MOST_LINES - 1], quote)
     last = min(len(lines), line + max(spans, default=0) + _AROUND, first + _MOST_LINES - 1)
-    return tuple(
-        _clipped(number, lines[number - 1].removesuffix("\r"), spans.get(number - line))
-        for number in range(first, last + 1)
-    )
+    shown = enumerate(lines[first - 1 : last], first)
+    return tuple(_clipped(n, text.removesuffix("\r"), spans.get(n - line)) for n, text in shown)
 
 
 def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
-    """Return the range of each line, by position, where most words of the quote follow each other.
-
-    Markup and line ends are between words. If there are none of its words, it is the first line.
-    """
-    words = [re.escape(word) for word in _WORD.findall(quote)[:_MAX_QUOTE_WORDS]]
+    """Return the range, in each line, of most words of the quote; the first line without any."""
+    words = [re.escape(word) for word in _WORD.findall(quote)[:100]]
     if not words or not lines:
         return {}
     pattern = r"(?:\W+".join(rf"\b{word}\b" for word in words) + ")?" * (len(words) - 1)
@@ -262,8 +230,7 @@ def _quoted(lines: Sequence[str], quote: str) -> dict[int, Span]:
     best = max(matches, key=lambda found: len(found[0]), default=None)
     if best is None:
         return {0: (0, len(lines[0]))}
-    spans = {}
-    offset = 0
+    spans, offset = {}, 0
     for position, line in enumerate(lines):
         start, end = max(0, best.start() - offset), min(len(line), best.end() - offset)
         if start < end:

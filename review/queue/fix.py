@@ -6,8 +6,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 
 import msgspec
@@ -16,7 +16,7 @@ from review.documents.base import timestamp
 from review.domain.diffs.words import unified_diff
 from review.domain.paths import path_below
 from review.errors import ExitCode, ReviewError
-from review.findings.documents import FixPromptJson, QueueEntryJson, QueueFindingJson
+from review.findings.states import FixPromptJson, QueueEntryJson, QueueFindingJson
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteText
 from review.knowledge_base.notes import NoteNotWritten, replace_note
@@ -87,24 +87,13 @@ class NothingToFix(ReviewError):
 
 
 def make_fix_prompt(corpus: Corpus, note: str) -> FixPromptJson:
-    """Return the prompt with all open findings of a note.
-
-    :param note: a path below the root, as written.
-    :raises NoSuchNote: there is no such note.
-    :raises UnreadableFile: the file cannot be taken as a note.
-    :raises NothingToFix: nothing is open.
-    """
+    """Return the prompt with all open findings of a note, or raise NothingToFix."""
     now = read_named_note(corpus, path_below(str(corpus.config.root), note))
     entries = list(read_warn_queue(corpus, QueueFilter(notes=(now.path,))).entries)
     if not entries:
-        raise NothingToFix(
-            f"{now.path}: no finding is open",
-            hint="what is open elsewhere: commonplace warn_selector",
-        )
-    gates = [
-        PromptGate(entry.gate_id, entry.gate_path, corpus.gate(entry.gate_path).text)
-        for entry in entries
-    ]
+        hint = "what is open elsewhere: commonplace warn_selector"
+        raise NothingToFix(f"{now.path}: no finding is open", hint=hint)
+    gates = [PromptGate(it.gate_id, it.gate_path, corpus.gate(it.gate_path).text) for it in entries]
     return FixPromptJson(
         note_path=now.path,
         note_sha256=now.sha256,
@@ -116,17 +105,9 @@ def make_fix_prompt(corpus: Corpus, note: str) -> FixPromptJson:
 def render_fix_prompt(
     entries: Sequence[QueueEntryJson], gates: Sequence[PromptGate], note: NoteText
 ) -> str:
-    """Return the prompt for one note; the same arguments give the same text.
-
-    :param entries: the open findings of the note.
-    :param gates: the gates of the entries.
-    """
-    lines = [
-        _TASK.format(note_path=note.path),
-        *_findings(entries),
-        *_reviews(entries),
-        "\n# Gates, in their own words",
-    ]
+    """Return the prompt for the open findings of a note; the same arguments give the same text."""
+    lines = [_TASK.format(note_path=note.path), *_findings(entries), *_reviews(entries)]
+    lines.append("\n# Gates, in their own words")
     for gate in gates:
         lines += ["", *framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)]
     lines += ["", _NOTE.format(sha256=note.sha256), *framed("NOTE", note.path, note.text)]
@@ -184,8 +165,6 @@ class FixSweep:
     :param notes: files and folders; none is every note with an open finding.
     :param gates: only notes of which these gates found something; the prompt has all findings.
     :param slots: how many at once.
-    :param apply: whether to write what changed; else it is shown only.
-    :param clock: read when something happens, for the record.
     """
 
     spec: RunnerSpec
@@ -202,10 +181,7 @@ class FixSweep:
 
 @dataclass(frozen=True)
 class Fixed:
-    """The result of each note, sorted by path; `policy` says why it ended early, if it did.
-
-    :param record: the log file of the run, relative to the root; None if none was begun.
-    """
+    """The result of each note, sorted by path, why it ended early, and the log file of the run."""
 
     notes: tuple[FixJson, ...]
     usages: tuple[Usage, ...]
@@ -222,37 +198,26 @@ class _Draft:
 
 
 def fix_notes(request: FixSweep, *, corpus: Corpus, stop: threading.Event) -> Fixed:
-    """Have the notes fixed, each in its own copy; findings stay open until a new review.
-
-    :raises NoSuchNote, UnknownGate: a name does not resolve.
-    :raises ArtifactNotWritten: it cannot be recorded; no note is given to a runner.
-    """
+    """Have the notes fixed, each in its own copy; findings stay open until a new review."""
     paths = named_places(corpus, request.notes)
-    queue = QueueFilter(notes=paths, gates=request.gates)
-    entries = read_warn_queue(corpus, queue).entries
+    entries = read_warn_queue(corpus, QueueFilter(notes=paths, gates=request.gates)).entries
     waiting = deque(dict.fromkeys(entry.note_path for entry in entries))
     policy = StopPolicy(limits=request.limits, stop=stop, slots=request.slots)
     if request.dry_run or not waiting:
-        planned = [
-            FixJson(note_path=path, outcome=PLANNED, reason=None) for path in sorted(waiting)
-        ]
+        planned = (FixJson(note_path=path, outcome=PLANNED) for path in sorted(waiting))
         return Fixed(tuple(planned), (), policy)
-    record = FixRecord(corpus.config, started=request.clock())
-    work = _Work(request, corpus, corpus.config, policy, waiting, record)
-    provenance = request.provenance
-    record.add(
-        "begin",
-        {
-            "at": timestamp(request.clock()),
-            "actor": corpus.config.actor,
-            "runner": request.spec.name,
-            "runner_model": provenance.runner_model,
-            "runner_effort": provenance.runner_effort,
-            "apply": request.apply,
-            "gates": request.gates,
-            "notes": sorted(waiting),
-        },
-    )
+    config = corpus.config
+    record = FixRecord(config, started=request.clock())
+    work = _Work(request, corpus, config, policy, waiting, record)
+    told = {
+        "at": timestamp(request.clock()),
+        "actor": config.actor,
+        **asdict(request.provenance),
+        "apply": request.apply,
+        "gates": request.gates,
+        "notes": sorted(waiting),
+    }
+    record.add("begin", told)
     with ThreadPoolExecutor(max_workers=request.slots) as pool:
         try:
             work.go(pool)
@@ -316,12 +281,12 @@ class _Work:
 
     def _run(self, draft: _Draft) -> RunnerOutcome:
         provenance = self.request.provenance
-        with ExitStack() as folders:
+        with scratch_folder() as scratch, scratch_folder() as files:
             run_request = RunRequest(
                 spec=self.request.spec,
                 prompt=draft.prompt.encode(),
-                scratch=folders.enter_context(scratch_folder()),
-                files=folders.enter_context(scratch_folder()),
+                scratch=scratch,
+                files=files,
                 output=draft.note.path,
                 model=provenance.runner_model,
                 effort=provenance.runner_effort,
@@ -336,15 +301,10 @@ class _Work:
         usage, failure = read_usage(outcome.telemetry), outcome.failure
         self.usages.append(usage)
         code, reason = (failure.code, failure.reason) if failure else (None, "no note came back")
-        self.policy.note(usage, failure=failure, code=code, reason=reason)
-        answer = FixJson(
-            note_path=draft.note.path,
-            outcome=FAILED,
-            reason=reason,
-            fingerprints=draft.fingerprints,
-            said=outcome.said,
-            cost_usd=usage.cost_usd,
-        )
+        self.policy.note(usage, failure, code, reason)
+        answer = FixJson(note_path=draft.note.path, outcome=FAILED, reason=reason)
+        answer.fingerprints, answer.said = draft.fingerprints, outcome.said
+        answer.cost_usd = usage.cost_usd
         if failure is None and outcome.text is not None:
             try:
                 answer.outcome = self._apply(draft, outcome.text, answer)
@@ -356,14 +316,13 @@ class _Work:
         self._add(answer)
 
     def _apply(self, draft: _Draft, text: bytes, answer: FixJson) -> str:
-        diff = unified_diff(
-            draft.note.text, NoteText.of(draft.note.path, text).text, path=draft.note.path
-        )
+        note = draft.note
+        diff = unified_diff(note.text, NoteText.of(note.path, text).text, path=note.path)
         answer.diff, answer.truncated = diff.text, diff.truncated
-        if text == draft.note.data:
+        if text == note.data:
             return UNCHANGED
         if self.request.apply:
-            replace_note(str(self.config.root), draft.note, text)
+            replace_note(str(self.config.root), note, text)
         return APPLIED if self.request.apply else CHANGED
 
     def _add(self, answer: FixJson) -> None:

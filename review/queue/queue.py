@@ -14,8 +14,16 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Valu
 from review.domain.paths import gate_label, lens_of
 from review.knowledge_base import Corpus, GateCatalog
 from review.models import FindingState, ModelPartition, NamedKeys
-from review.queue.notes import DigestReader, files_now, gate_keys, read_note_states, values_below
-from review.queue.sorting import QueueSort, Ranking, make_ranking
+from review.queue.columns import (
+    DigestReader,
+    QueueSort,
+    Ranking,
+    files_now,
+    gate_keys,
+    make_ranking,
+    read_note_states,
+    values_below,
+)
 from review.selection.names import digests_of
 from review.selection.orphans import carried_away
 from review.settings import Config
@@ -53,8 +61,6 @@ _PAIR = {name: OuterRef(name) for name in ("note_id", "gate_id", "gate_snapshot_
 class QueueFilter:
     """A filter of findings; empty values keep all, but an empty `states` keeps the open ones.
 
-    :param notes: files and folders, as `folders` are, which a facet sets.
-    :param gates: gate ids.
     :param since: of `NoteNow`; without it, all but `gone`.
     :param words: occurs in the note's path, the gate's id, the finding or its quote.
     :param confirmed_by: a partition whose current review of the pair warns or fails, too.
@@ -79,9 +85,7 @@ class QueueFilter:
 class QueueLine(NamedTuple):
     """A finding in the queue; a review's own has ordinal 0 and neither text nor quote.
 
-    :param line: in the text that the reviewer read.
-    :param state: of the finding now; `since` is that of its note.
-    :param passed_in: keys of the partitions that passed the pair later, joined by commas.
+    `line` is in the text that the reviewer read; `passed_in` are keys of partitions.
     """
 
     note_path: str
@@ -111,7 +115,6 @@ class QueueLine(NamedTuple):
 
     @property
     def row_id(self) -> str:
-        """The id of the line's element on a page."""
         return f"finding-{self.finding_id}" if self.finding_id else f"review-{self.pair_id}"
 
 
@@ -134,19 +137,14 @@ class Queue:
     def __init__(
         self,
         wanted: QueueFilter,
-        *,
         gates: GateCatalog,
         digests_of: DigestReader,
+        *,
         muted: Mapping[str, str],
         now: datetime | None = None,
         is_whole: bool = True,
     ) -> None:
-        """Look at the gates, and at the notes of all rows.
-
-        :param muted: gate ids to reasons; their findings are left out unless a filter names them.
-        :param now: where ages matter.
-        :param is_whole: false where no facet is wanted: then notes that do not match stay unread.
-        """
+        """Look at the gates and notes of all rows; only of matching ones unless `is_whole`."""
         self.wanted = wanted
         self.looked_at = now
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
@@ -174,8 +172,7 @@ class Queue:
     def condition(self, name: str) -> Q:
         """Select the rows that a filter lets through."""
         column, values = FILTERS[name], self.filters[name]
-        is_key = column.endswith("_id")
-        return Q(**{f"{column}__in": NamedKeys(values) if is_key else values})
+        return Q(**{f"{column}__in": NamedKeys(values) if column.endswith("_id") else values})
 
     def rows(self, *, without: Collection[str] = ()) -> _Rows:
         """Return the rows under all filters but these; none of a gate that is gone."""
@@ -203,7 +200,6 @@ class Queue:
         return map(QueueLine._make, ordered.values_list(*_COLUMNS)[:limit].iterator(2000))
 
     def after(self, cursor: QueueCursor | None, limit: int) -> list[QueueLine]:
-        """Return the next matching lines after a cursor."""
         return list(self.lines(cursor and self._beyond(cursor, "gt"), limit=limit))
 
     def next(self, cursor: QueueCursor) -> QueueLine | None:
@@ -232,7 +228,6 @@ class Queue:
         return cursors[first - 1] if first else None
 
     def of(self, fingerprints: Iterable[str]) -> list[QueueLine]:
-        """Return the matching lines of these findings."""
         return list(self.lines(self.rows().filter(fingerprint__in=list(fingerprints))))
 
     def fingerprints(self) -> list[str]:
@@ -268,12 +263,8 @@ class Queue:
 
     @cached_property
     def ranking(self) -> Ranking:
-        return make_ranking(
-            self.wanted.sort,
-            self.filters["gate_now"],
-            gates_folder=self._folder,
-            steps_of_age=(*AGES, OLDER) if self._as_of else (),
-        )
+        ages = (*AGES, OLDER) if self._as_of else ()
+        return make_ranking(self.wanted.sort, self.filters["gate_now"], ages, self._folder)
 
     def why_last(self, line: QueueLine) -> str | None:
         """Return why a line comes after those of other gates, if it does."""
@@ -377,12 +368,8 @@ class Queue:
         folded = words.casefold()
         notes = [key for key, path in self.notes.paths.items() if folded in path.casefold()]
         gates = self._gate_keys(lambda gate_id: folded in gate_id.casefold())
-        return (
-            Q(finding__text__icontains=words)
-            | Q(finding__quote__icontains=words)
-            | Q(note_id__in=NamedKeys(notes))
-            | Q(gate_id__in=NamedKeys(gates))
-        )
+        in_names = Q(note_id__in=NamedKeys(notes)) | Q(gate_id__in=NamedKeys(gates))
+        return in_names | Q(finding__text__icontains=words) | Q(finding__quote__icontains=words)
 
 
 def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
@@ -393,6 +380,6 @@ def queue_now(config: Config, wanted: QueueFilter, *, now: datetime) -> Queue:
         with Corpus(config) as corpus:
             return digests_of(corpus, notes, paths)
 
-    queue = Queue(wanted, gates=gates, digests_of=digests, muted=config.muted, now=now)
+    queue = Queue(wanted, gates, digests, muted=config.muted, now=now)
     queue.looked_at = looked_at
     return queue

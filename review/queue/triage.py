@@ -9,9 +9,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Max
 
-from review.acceptance.documents import DisposedJson
 from review.acceptance.finding_states import recompute_states
-from review.documents.base import from_row
+from review.documents.base import Document, from_row
 from review.domain.disposition import finding_state
 from review.domain.paths import did_you_mean, gate_id_of
 from review.errors import Conflict, InputRejected, UsageRefused
@@ -24,9 +23,32 @@ from review.selection.names import digests_of
 from review.settings import Config
 from review.vocabulary import DispositionState
 
+
+class DisposedJson(Document, kw_only=True):
+    """The answer of `dispose_finding`; `was` is null for a finding without an earlier disposition."""
+
+    schema: str = "dispose-finding/1"
+    fingerprint: str
+    note_path: str
+    gate_path: str
+    gate_id: str
+    severity: str
+    text: str
+    disposition: str
+    was: str | None
+    reason: str
+    note_sha256: str
+
+
+class DisposedAllJson(Document, kw_only=True):
+    """The answer of `dispose_finding -`, in the order of the lines."""
+
+    schema: str = "dispose-finding/1"
+    findings: list[DisposedJson]
+
+
 # More notes than this are listed in one scan; fewer are read one by one.
 _READ_AT_MOST = 200
-_UNDONE = "undone"
 
 
 class UnknownFinding(InputRejected):
@@ -47,10 +69,7 @@ class NothingToUndo(Conflict):
 
 @dataclass(frozen=True)
 class DispositionRequest:
-    """A disposition to record for findings.
-
-    :param findings: fingerprint to the id of the disposition that was shown; 0 for none.
-    """
+    """A disposition to record; `findings`: fingerprint to the disposition shown, 0 for none."""
 
     state: DispositionState
     actor: str
@@ -60,11 +79,7 @@ class DispositionRequest:
 
 @dataclass(frozen=True)
 class Triaged:
-    """The result of a request; `at` names it, for an undo.
-
-    :param moved: the fingerprints that were disposed of.
-    :param not_moved: those that got another disposition meanwhile.
-    """
+    """The result of a request, named by `at` for an undo: fingerprints moved, and not moved."""
 
     at: datetime
     moved: tuple[str, ...]
@@ -74,16 +89,11 @@ class Triaged:
 def dispose_each(
     answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, now: datetime
 ) -> list[DisposedJson]:
-    """Append the disposition of each answer, whatever was decided before; or of none.
-
-    :raises UnknownFinding: no finding has a fingerprint; near ones are named.
-    """
+    """Append the disposition of each answer, whatever was decided before; or of none."""
     found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
-    digests = digests_of(corpus, NoteList((), ()), {item.note_path for item in found.values()})
-    rows = []
-    for answer in answers:
-        digest = digests.get(found[answer.fingerprint].note_path)
-        rows.append(_disposition(answer, actor, digest, now=now))
+    paths = {name: item.note_path for name, item in found.items()}
+    digests = digests_of(corpus, NoteList((), ()), set(paths.values()))
+    rows = [_disposition(it, actor, digests.get(paths[it.fingerprint]), now=now) for it in answers]
     with transaction.atomic():
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(found)
@@ -109,19 +119,16 @@ def _require_finding(fingerprint: str) -> FoundFinding:
     finding = find_finding(fingerprint)
     if finding is None:
         near = did_you_mean(fingerprint, known_fingerprints())
-        raise UnknownFinding(
-            f"no finding has the fingerprint {fingerprint!r}",
-            hint=near or "commonplace warn_selector lists them",
-        )
+        raise _unknown(fingerprint, near or "commonplace warn_selector lists them")
     return finding
 
 
-def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
-    """Append a disposition for each finding that got none since it was shown.
+def _unknown(fingerprint: str, hint: str) -> UnknownFinding:
+    return UnknownFinding(f"no finding has the fingerprint {fingerprint!r}", hint=hint)
 
-    :raises NothingChosen: the request names no finding.
-    :raises UnknownFinding: no review reported one of them; nothing is written.
-    """
+
+def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
+    """Append a disposition for each finding that got none since it was shown."""
     if not request.findings:
         raise NothingChosen("no finding is selected", hint="select some with the boxes, or key x")
     notes = _notes_of(request.findings)
@@ -133,18 +140,13 @@ def dispose_findings(request: DispositionRequest, *, config: Config, now: dateti
         # First, so that what is read below holds until the commit.
         ReviewStore.objects.take_turn()
         latest = Disposition.objects.latest_of(request.findings)
-        moved = [
-            _disposition(
-                FixAnswer(item, request.state, request.reason),
-                request.actor,
-                digests.get(notes[item]),
-                now=now,
-            )
-            for item, shown_id in request.findings.items()
-            if _last_id(latest, item) == shown_id
-        ]
+        moved = []
+        for item, shown_id in request.findings.items():
+            if _last_id(latest, item) == shown_id:
+                answer = FixAnswer(item, request.state, request.reason)
+                moved.append(_disposition(answer, request.actor, digests.get(notes[item]), now=now))
         _store(moved)
-    return _triaged(request.findings, moved, latest, now=now)
+    return _triaged(request.findings, moved, latest, now)
 
 
 def dispose_matching(
@@ -155,27 +157,19 @@ def dispose_matching(
     config: Config,
     now: datetime,
 ) -> Triaged:
-    """Append a disposition for every finding that matches, if they still are as many as `expected`.
-
-    :raises QueueMoved: others match than when they were counted; nothing is written.
-    """
+    """Append a disposition for every finding that matches, if still as many as `expected`."""
     fingerprints = queue_now(config, wanted, now=now).fingerprints()
     if len(fingerprints) != expected:
-        raise QueueMoved(
-            f"{len(fingerprints):,} findings match now, not {expected:,}: somebody decided about"
-            " some, or reviews came in; nothing was changed",
-            hint="go back, look at the new number and confirm it",
-        )
+        why = "somebody decided about some, or reviews came in; nothing was changed"
+        message = f"{len(fingerprints):,} findings match now, not {expected:,}: {why}"
+        raise QueueMoved(message, hint="go back, look at the new number and confirm it")
     latest = Disposition.objects.latest_of(fingerprints)
     shown = {item: _last_id(latest, item) for item in fingerprints}
     return dispose_findings(replace(request, findings=shown), config=config, now=now)
 
 
 def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
-    """Restore the earlier states of what `actor` decided at one moment, if unchanged since.
-
-    :raises NothingToUndo: the actor decided nothing then.
-    """
+    """Restore the earlier states of what `actor` decided at one moment, if unchanged since."""
     with transaction.atomic():
         ReviewStore.objects.take_turn()
         rows = list(Disposition.objects.filter(at=at, actor=actor).order_by("pk"))
@@ -187,7 +181,7 @@ def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
         # Nobody else can decide between two rows of one action.
         earlier = Disposition.objects.filter(pk__lt=rows[0].pk).latest_of(marks)
         _store([_restored(row, earlier.get(row.fingerprint), actor, now) for row in counting])
-    return _triaged(marks, counting, latest, now=now)
+    return _triaged(marks, counting, latest, now)
 
 
 def _last_id(latest: Mapping[str, Disposition], fingerprint: str) -> int:
@@ -197,14 +191,8 @@ def _last_id(latest: Mapping[str, Disposition], fingerprint: str) -> int:
 def _disposition(
     answer: FixAnswer, actor: str, note_sha256: str | None, *, now: datetime
 ) -> Disposition:
-    return Disposition(
-        fingerprint=answer.fingerprint,
-        state=answer.state,
-        reason=answer.reason,
-        actor=actor,
-        note_sha256=note_sha256 or "",
-        at=now,
-    )
+    said = {"state": answer.state, "reason": answer.reason, "actor": actor, "at": now}
+    return Disposition(fingerprint=answer.fingerprint, note_sha256=note_sha256 or "", **said)
 
 
 def _store(rows: Sequence[Disposition]) -> None:
@@ -216,11 +204,10 @@ def _triaged(
     fingerprints: Iterable[str],
     moved: Sequence[Disposition],
     latest: Mapping[str, Disposition],
-    *,
     now: datetime,
 ) -> Triaged:
-    done = {row.fingerprint: None for row in moved}
-    others = [latest[item] for item in fingerprints if item not in done and item in latest]
+    done = dict.fromkeys(row.fingerprint for row in moved)
+    others = (latest[item] for item in fingerprints if item not in done and item in latest)
     return Triaged(at=now, moved=tuple(done), not_moved=tuple(others))
 
 
@@ -233,9 +220,7 @@ def _notes_of(fingerprints: Collection[str]) -> dict[str, str]:
     for fingerprint in set(fingerprints) - notes.keys():
         finding = find_finding(fingerprint)
         if finding is None:
-            raise UnknownFinding(
-                f"no finding has the fingerprint {fingerprint!r}", hint="open the queue again"
-            )
+            raise _unknown(fingerprint, "open the queue again")
         notes[fingerprint] = finding.note_path
     return notes
 
@@ -245,7 +230,7 @@ def _restored(
 ) -> Disposition:
     """Return what held before `row`: the earlier disposition, or open if it was not in force."""
     kept = earlier if earlier and _was_in_force(earlier, row) else None
-    state, reason = (kept.state, kept.reason) if kept else (DispositionState.OPEN, _UNDONE)
+    state, reason = (kept.state, kept.reason) if kept else (DispositionState.OPEN, "undone")
     answer = FixAnswer(row.fingerprint, DispositionState(state), reason)
     return _disposition(answer, actor, (kept or row).note_sha256, now=now)
 

@@ -14,13 +14,12 @@ from review.domain.processes import Parent
 from review.errors import ReviewError
 from review.ingest.ingest import ingest_each, keep_raw
 from review.ingest.load import IngestRequest, JobAlreadyCompleted, JobMoved, NoBlocks, NoOutput
-from review.ingest.parse import read_output
+from review.ingest.parse import names_of, read_output
 from review.job_files import ArtifactStore
 from review.jobs.board import require_job, show_ingested
+from review.jobs.files import left_outcomes, rewrite_job_files, run_folders
 from review.jobs.job_documents import IngestedJobJson
 from review.jobs.leases import new_lease, parent_is_alive, require_lease
-from review.jobs.mirror import rewrite_job_files
-from review.jobs.output_states import left_outcomes, run_folders
 from review.models import Ending, JobEvent, JobMove, Lease, ReviewJob, ReviewPair
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
@@ -82,7 +81,7 @@ def close_job(
             raise told
         ArtifactStore(config).keep_input(job.bundle_output_path, text)
         # An answer that stops in its first block is an output, of which every pair is missing.
-        found = read_output(job, text, config=config)
+        found = read_output(job, text, names_of(job, config))
         missing = dict(found.missing)
         begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{told.message}; {_CUT_OFF}")
         no_output = RunnerFailure(FailureCode.NO_OUTPUT, told.message)
@@ -91,8 +90,7 @@ def close_job(
         failure = RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output")
     require_lease(require_job(job.pk), lease)
     with transaction.atomic():
-        telemetry = outcome.telemetry
-        move_to_failed(job, failure, actor=actor, telemetry=telemetry, lease=lease, now=now)
+        move_to_failed(job, failure, actor=actor, telemetry=outcome.telemetry, lease=lease, now=now)
         ReviewPair.objects.mark_missing(job.pk, reasons=missing)
         if text is not None and text.strip():
             keep_raw(job, text, now=now)
@@ -131,14 +129,13 @@ def move_to_failed(
     """
     leaving = JobStatus(job.status)
     # First, so that a job somebody else moved stops us before any other write.
-    moved = ReviewJob.objects.held_by(lease).close(
+    if not ReviewJob.objects.held_by(lease).close(
         [job],
         leaving=leaving,
         ending=Ending(JobStatus.FAILED, failure.code, failure.reason),
         telemetry=telemetry,
         now=now,
-    )
-    if not moved:
+    ):
         raise JobMoved(f"job {job.pk} was moved by another process; look at it again")
     ReviewPair.objects.mark_missing(job.pk)
     move = JobMove(job.pk, leaving, JobStatus.FAILED, failure.reason)
@@ -150,16 +147,15 @@ def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
     job = require_job(job_id)
     problems = rewrite_job_files(job_id, config=config)
     pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
-    return show_ingested(job, pairs, problems=problems, gates_folder=config.gates_folder)
+    return show_ingested(job, pairs, None, problems, gates_folder=config.gates_folder)
 
 
 def orphaned_jobs(processes: Processes) -> list[int]:
     """Return running jobs whose parent here is gone or whose lease ran out, oldest first."""
     of_this_host = Q(parent_host=processes.host, batch_until=None) | Q(leased_until__isnull=False)
-    running = ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING)
     return [
         job.pk
-        for job in running.order_by("pk")
+        for job in ReviewJob.objects.filter(of_this_host, status=JobStatus.RUNNING).order_by("pk")
         if parent_is_alive(job, processes=processes) is False
     ]
 
@@ -200,7 +196,7 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     written = store.read_output(job.bundle_output_path)
     best, is_complete, most = None, False, 0
     for text in (written, *(outcome.text for outcome in outcomes)):
-        parsed = read_output(job, text or b"", config=config)
+        parsed = read_output(job, text or b"", names_of(job, config))
         if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
             best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
     if best is not None and best != written:

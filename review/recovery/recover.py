@@ -19,10 +19,9 @@ from review.ingest.ingest import ingest_job
 from review.ingest.load import IngestRequest, NoOutput
 from review.jobs.board import require_job
 from review.jobs.create import JobFactory
+from review.jobs.files import OutputState, output_states, rewrite_job_files
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
 from review.jobs.leases import abandoned_jobs, parent_is_alive, unanswered_jobs
-from review.jobs.mirror import rewrite_job_files
-from review.jobs.output_states import OutputState, output_states
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
 from review.models import ReviewJob
 from review.recovery.close import collect_output, fail_job, move_to_failed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from review.documents.base import Document
-from review.findings.documents import QueueFindingJson
+from review.findings.states import QueueFindingJson
 
 
 class PersonDecisionJson(Document, kw_only=True):

@@ -141,5 +141,4 @@ def _value(value: object) -> str:
     """One line that cannot end the comment."""
     if value is None:
         return ""
-    text = " ".join(str(value).split())
-    return text.replace("-->", "--&gt;").replace("--!>", "--!&gt;")
+    return " ".join(str(value).split()).replace("-->", "--&gt;").replace("--!>", "--!&gt;")

@@ -11,8 +11,7 @@ from django.db.models.expressions import RawSQL
 from review.documents.base import problem_json
 from review.domain.disposition import review_fingerprint
 from review.domain.paths import gate_id_of, lens_of
-from review.findings.documents import LookJson, LooksJson, QueueFindingJson
-from review.findings.states import read_findings_now
+from review.findings.states import LookJson, LooksJson, QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus
 from review.models import (
     Acceptance,

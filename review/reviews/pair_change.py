@@ -9,8 +9,7 @@ from enum import StrEnum
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import gate_path_of, normalise_path
 from review.errors import InputRejected
-from review.findings.documents import QueueFindingJson
-from review.findings.states import read_findings_now
+from review.findings.states import QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus, Gate, NoteText, UnreadableFile
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair
 from review.protocol.quote_location import follow_quote

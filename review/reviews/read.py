@@ -14,9 +14,12 @@ from review import models
 from review.documents.base import from_row, timestamp
 from review.domain import paths
 from review.errors import InputRejected
-from review.findings.documents import QueueFindingJson
-from review.findings.states import read_findings_now
-from review.jobs.provenance import partition_contradicts, telemetry_contradicts, telemetry_models
+from review.findings.states import QueueFindingJson, read_findings_now
+from review.jobs.provenance import (
+    partition_contradicts,
+    telemetry_contradicts,
+    telemetry_models,
+)
 from review.knowledge_base import Corpus, UnreadableFile
 from review.reviews import documents
 from review.settings import Config
@@ -114,18 +117,16 @@ def _of_note(
     if not chosen and not accepted:
         raise _none_of(note_path, gate_path, request)
     pairs = _pairs().in_bulk(chosen.values())
-    shown = [
+    return [
         _Shown(pairs[pair_id], note_path, key[0], accepted.get(key))
         for key, pair_id in sorted(chosen.items())
-    ]
-    return shown, [row for key, row in sorted(accepted.items()) if key not in chosen]
+    ], [row for key, row in sorted(accepted.items()) if key not in chosen]
 
 
 def _pairs() -> QuerySet[models.ReviewPair]:
-    rows = models.ReviewPair.objects.select_related(
+    return models.ReviewPair.objects.select_related(
         "note", "gate", "job__model_partition", "note_snapshot", "gate_snapshot", "review_text"
-    )
-    return rows.defer(*_TEXTS)
+    ).defer(*_TEXTS)
 
 
 def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoReview:

@@ -7,7 +7,7 @@ import msgspec
 from review.documents.base import Document, ProblemJson
 
 
-class RenameJson(Document, kw_only=True):
+class RenameJson(Document):
     """A note or folder that moved, 0..1 alike, and the command that takes its reviews along."""
 
     old_path: str
@@ -17,7 +17,6 @@ class RenameJson(Document, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The rename as a line for people."""
         edited = "" if self.similarity == 1 else f" and edited ({self.similarity:.0%} alike)"
         return f"probably renamed{edited}: {self.command}"
 
@@ -25,7 +24,7 @@ class RenameJson(Document, kw_only=True):
 SELECTION_SCHEMA = "review-target-selector/1"
 
 
-class ChangeJson(Document, kw_only=True):
+class ChangeJson(Document):
     """The change since the reviewed text, as the gate sees it; `body_ratio` may exceed 1."""
 
     watched: list[str]
@@ -34,8 +33,6 @@ class ChangeJson(Document, kw_only=True):
 
 
 class TargetJson(Document, kw_only=True):
-    """One stale (or requested) pair."""
-
     note_path: str
     gate_path: str
     gate_id: str
@@ -52,7 +49,7 @@ class TargetJson(Document, kw_only=True):
     change: ChangeJson | None = None
 
 
-class DiffJson(Document, kw_only=True):
+class DiffJson(Document):
     """A diff from an accepted text to today's, unified, and by words: `[-removed-]{+added+}`."""
 
     path: str

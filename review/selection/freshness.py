@@ -7,7 +7,6 @@ so each string is compared with the gates once.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from django.db.models import Count, QuerySet
 
 from review.domain.applicability import NoteKind, applies
 from review.domain.link_state import READING_RULES
+from review.domain.paths import sha256_hex
 from review.domain.staleness import Digests, Regions, as_gate_sees, regions_of, staleness_reasons
 from review.knowledge_base import Corpus, Gate, NoteFacts, NoteText, UnreadableFile
 from review.models import (
@@ -182,10 +182,8 @@ def in_flight(
     rows = ReviewPair.objects.in_flight(model_partition).order_by("job_id")
     if note_paths is not None and len(note_paths) <= _NAMED_AT_MOST:
         rows = rows.filter(note_id__in=list(KbPath.objects.ids(note_paths).values()))
-    return {
-        (note, gate): job_id
-        for note, gate, job_id in rows.values_list("note__path", "gate__path", "job_id")
-    }
+    found = rows.values_list("note__path", "gate__path", "job_id")
+    return {(note, gate): job_id for note, gate, job_id in found}
 
 
 def _grouped(rows: Iterable[tuple[int, int, str]]) -> Accepted:
@@ -285,22 +283,17 @@ def to_repeat(
     ]
     if number := sum(len(item.stale) + len(item.fresh) for item in listed) - len(pairs):
         left_out["not-repeatable"] += number
-    chosen = set(sorted(pairs, key=_scattered)[:limit])
+    chosen = set(sorted(pairs, key=lambda pair: sha256_hex("\n".join(pair).encode()))[:limit])
     for item in listed:
         gates = tuple(gate for gate in item.fresh if (item.note.path, gate.path) in chosen)
         if gates:
             yield replace(item, stale=(), fresh=gates)
 
 
-def _scattered(pair: tuple[str, str]) -> bytes:
-    return hashlib.sha256("\n".join(pair).encode()).digest()
-
-
 def _reviewed_once(partition: str | None) -> set[tuple[str, ...]]:
     rows = ReviewPair.objects.completed().filter(job__model_partition__name=partition)
-    texts = rows.values_list(
-        "note__path", "note_snapshot__content_sha256", "gate__path", "gate_snapshot__content_sha256"
-    )
+    note = ("note__path", "note_snapshot__content_sha256")
+    texts = rows.values_list(*note, "gate__path", "gate_snapshot__content_sha256")
     return {row[:4] for row in texts.annotate(n=Count("pk")).filter(n=1).order_by()}
 
 
@@ -322,10 +315,7 @@ class ChangeReader:
         self._after = lru_cache(maxsize=64)(self._regions_now)
 
     def load(self, snapshot_ids: Iterable[int]) -> None:
-        wanted = set(snapshot_ids)
-        rows = (
-            FileSnapshot.objects.filter(pk__in=wanted).values_list("pk", "text") if wanted else ()
-        )
+        rows = FileSnapshot.objects.filter(pk__in=set(snapshot_ids)).values_list("pk", "text")
         self._before = {key: regions_of(text) for key, text in rows}
 
     def change(self, note_path: str, gate: Gate, *, since: int) -> ChangeJson | None:
@@ -335,11 +325,8 @@ class ChangeReader:
             return None
         threshold = gate.rewrite_threshold
         change = as_gate_sees(before, after, watches=gate.watches, rewrite_threshold=threshold)
-        return ChangeJson(
-            watched=[region.value for region in change.watched],
-            body_ratio=round(change.body_ratio, 4),
-            trivial=change.trivial,
-        )
+        watched = [region.value for region in change.watched]
+        return ChangeJson(watched, round(change.body_ratio, 4), change.trivial)
 
     def _regions_now(self, note_path: str) -> Regions | None:
         now = file_now(self._corpus, note_path)

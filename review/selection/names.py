@@ -1,4 +1,4 @@
-"""Names that a person gives: gates, and notes and folders, which may be gone from disk."""
+"""Names that commands are given: gates and bundles; notes and folders, which may be gone."""
 
 from __future__ import annotations
 
@@ -83,10 +83,8 @@ def _named_gate(corpus: Corpus, name: str) -> Gate:
     gates = corpus.gates.resolve((name,))
     gate_id = normalise_path(name).removeprefix(f"{folder}/").removesuffix(".md")
     if gates and gate_id not in {gate.gate_id for gate in gates}:
-        raise NotOneGate(
-            f"{name!r} is a bundle; name its gates one by one",
-            hint=f"they are {', '.join(gate.gate_id for gate in gates)}",
-        )
+        hint = f"they are {', '.join(gate.gate_id for gate in gates)}"
+        raise NotOneGate(f"{name!r} is a bundle; name its gates one by one", hint=hint)
     return corpus.gate(gate_path_of(gate_id, folder))
 
 

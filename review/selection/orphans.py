@@ -48,10 +48,8 @@ def live_acceptances(kind: str, paths: Mapping[str, int]) -> dict[str, int]:
             model_partition_id__in=list(ModelPartition.objects.values_list("pk", flat=True)),
             **{f"{kind}_id__in": list(names)},
         ).exclude(
-            **{
-                f"{kind}_snapshot__content_sha256": EMPTY_SHA256,
-                "event__kind": AcceptanceKind.OVERRIDE,
-            }
+            **{f"{kind}_snapshot__content_sha256": EMPTY_SHA256},
+            event__kind=AcceptanceKind.OVERRIDE,
         )
         keys = rows.values_list(f"{kind}_id", "event_id", "event__review_pair_id")
         live = carried_away((event_id, pair_id) for _key, event_id, pair_id in keys)
@@ -66,9 +64,8 @@ def carried_away(events: Iterable[tuple[int, int | None]]) -> set[int]:
         carried = Acceptance.objects.filter(
             kind=AcceptanceKind.CARRY_OVER, review_pair_id__in={pair_id for _, pair_id in chunk}
         )
-        latest: dict[int | None, int] = {}
-        for pair_id, event_id in carried.order_by("pk").values_list("review_pair_id", "pk"):
-            latest[pair_id] = event_id
+        last = carried.order_by("pk").values_list("review_pair_id", "pk")
+        latest: dict[int | None, int] = dict(last)
         found |= {event_id for event_id, pair_id in chunk if latest.get(pair_id, 0) > event_id}
     return found
 
@@ -103,9 +100,8 @@ def _renames(
     reviewed = set(_reviewed(new, kind=kind))
     new = {path: sha256 for path, sha256 in new.items() if path not in reviewed}
     found = list(_identical(gone, new))
-    old_left = {
-        path: gone[path] for path in sorted(gone.keys() - {item.old_path for item in found})
-    }
+    lost = sorted(gone.keys() - {item.old_path for item in found})
+    old_left = {path: gone[path] for path in lost}
     new_left = sorted(new.keys() - {item.new_path for item in found})
     if len(old_left) * len(new_left) > _MAX_COMPARED:
         near = {part for path in old_left for part in split(path)}
@@ -129,8 +125,7 @@ def _gone(corpus: Corpus, present: Collection[str], *, kind: str) -> dict[str, i
 
 
 def _reviewed(paths: Iterable[str], *, kind: str) -> Iterator[str]:
-    ids = KbPath.objects.ids(paths)
-    for chunk in batched(ids.values(), 500):
+    for chunk in batched(KbPath.objects.ids(paths).values(), 500):
         # Not joined: a note has as many acceptances as gates.
         accepted = Exists(_accepted(OuterRef("pk"), kind=kind))
         yield from KbPath.objects.filter(accepted, pk__in=chunk).values_list("path", flat=True)
@@ -207,4 +202,4 @@ def _by_folder(renames: Sequence[RenameJson], gone: Iterable[str]) -> Iterator[R
 def _rename(old: str, new: str, similarity: float) -> RenameJson:
     words = ["commonplace", "carry_over_acceptances", old, new]
     words += ["--edited"] if similarity < 1 else []
-    return RenameJson(old_path=old, new_path=new, similarity=similarity, command=shlex.join(words))
+    return RenameJson(old, new, similarity, shlex.join(words))

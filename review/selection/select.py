@@ -44,7 +44,6 @@ from review.selection.orphans import find_renames
 from review.vocabulary import REQUESTED, STALE, ProblemCode, Staleness
 
 BEFORE = "before-after"
-_CHUNK_NOTES = 200
 
 
 @dataclass(frozen=True)
@@ -137,14 +136,8 @@ class Selection:
                 texts = FileSnapshot.objects.values_list("text", flat=True)
                 before = texts.get(path__path=path, content_sha256=sha256)
                 diff = unified_diff(before, now.text, path=path)
-                yield DiffJson(
-                    path=path,
-                    accepted_sha256=sha256,
-                    sha256=now.sha256,
-                    diff=diff.text,
-                    words=changed_words(word_diff(before, now.text)),
-                    truncated=diff.truncated,
-                )
+                words = changed_words(word_diff(before, now.text))
+                yield DiffJson(path, sha256, now.sha256, diff.text, words, diff.truncated)
 
     def renames(self) -> list[RenameJson]:
         """Find notes of the scope that probably had another path when they were reviewed."""
@@ -180,8 +173,7 @@ class Selection:
             kept = [gate for gate in gates if gate.rule and gate.path not in misnamed]
         else:
             kept = [gate for gate in gates if not gate.rule]
-        why = "has-no-rule" if request.rules_only else "has-rule"
-        self._leave_out(why, len(gates) - len(kept))
+        self._leave_out("has-no-rule" if request.rules_only else "has-rule", len(gates) - len(kept))
         return kept, [
             replace(item, skipped=item.skipped or item.code is ProblemCode.UNKNOWN_RULE)
             for item in problems
@@ -228,7 +220,7 @@ class Selection:
     def _all_targets(self) -> Iterator[TargetJson]:
         request, changes = self.request, ChangeReader(self._corpus)
         start = key_of(request.after) if request.after else ()
-        for chunk in batched(self._stale, _CHUNK_NOTES):
+        for chunk in batched(self._stale, 200):
             accepted = _read_accepted(chunk, request.model_partition)
             today = {(item.note.path, item.note.sha256) for item in chunk}
             changes.load(
@@ -288,10 +280,8 @@ class Selection:
 def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     """Compare the notes and gates on disk with what is accepted; nothing is written."""
     if not request.gates and not request.all_gates:
-        raise UsageRefused(
-            "name gates or bundles, or give --all-gates",
-            hint=_misplaced(corpus, request.notes) or "commonplace resolve_gates lists them",
-        )
+        hint = _misplaced(corpus, request.notes) or "commonplace resolve_gates lists them"
+        raise UsageRefused("name gates or bundles, or give --all-gates", hint=hint)
     if request.mode == REQUESTED and request.model_partition is None:
         raise UsageRefused("--mode requested needs --model")
     return Selection(corpus, request)

@@ -77,8 +77,7 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
         unset = f'# flavour = "{COMMONMARK.name}"'.encode()
         starter[SETTINGS] = starter[SETTINGS].replace(unset, f'flavour = "{flavour}"'.encode())
     if (into / _VAULT).is_dir():  # its notes lie beside it
-        roots = b'roots = [".", "kb/notes"]'
-        starter[SETTINGS] = starter[SETTINGS].replace(_UNSET_ROOTS, roots, 1)
+        starter[SETTINGS] = starter[SETTINGS].replace(_UNSET_ROOTS, b'roots = [".", "kb/notes"]', 1)
     for folder in {*(Path(target).parent for target in starter), Path(NOTES_FOLDER)}:
         _refuse_taken(into, folder)
     kept = [target for target in sorted(starter) if os.path.lexists(into / target)]

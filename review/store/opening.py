@@ -315,8 +315,7 @@ def applied_migrations(*, using: str = DEFAULT_DB_ALIAS) -> frozenset[str]:
 
 def says_no_table(error: DatabaseError) -> bool:
     """Return whether the database says that a statement names a table that it does not have."""
-    state = getattr(error.__cause__, "sqlstate", None)
-    return state == "42P01" or "no such table" in str(error)
+    return getattr(error.__cause__, "sqlstate", None) == "42P01" or "no such table" in str(error)
 
 
 @contextmanager

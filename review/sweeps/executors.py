@@ -1,39 +1,39 @@
-"""Executors of a job's pairs: the embedded reviewer, a CLI in a process, or a model API.
+"""Executors of a job's pairs (the embedded reviewer, a CLI, a model API), and workers with one.
 
 A job is prepared before it is claimed: one that cannot run here stays queued for others.
 """
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
-from review.errors import Conflict
+from review.domain.model_partition import (
+    EFFORT_SEPARATOR,
+    build_model_partition,
+    effort_part,
+    model_part,
+)
+from review.errors import UsageRefused
 from review.ingest.parse import names_of, write_blocks
-from review.jobs.output_states import next_run_folder
-from review.jobs.prompts import read_job_prompt
-from review.jobs.provenance import PartitionMismatch
+from review.jobs.files import next_run_folder, read_job_prompt
+from review.jobs.provenance import PartitionMismatch, canonical_partition, validate_provenance
 from review.knowledge_base.gate_definition import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
-from review.models import Provenance, ReviewJob, ReviewPair
+from review.models import Provenance, ReviewJob
 from review.runners.api.provider import ApiProvider, ModelCall
-from review.runners.api.run import run_api
+from review.runners.api.run import open_provider, run_api
 from review.runners.outcome import RunnerOutcome
-from review.runners.registry import RunnerSpec
+from review.runners.process.table import Processes
+from review.runners.registry import Access, RunnerSpec, find_runner, installed_runner
 from review.runners.rules.judge import RULES, judge
 from review.runners.rules.page import RuleInput, RuleLink
 from review.runners.run import RunRequest, not_prepared, run_cli, scratch_folder
 from review.settings import RULES_PARTITION, Config
-
-
-class CannotRun(Conflict):
-    """This runner cannot judge the job; it stays queued for another one."""
-
-
-# Runs a job that is ready. Ends early when the event is set.
-Execution = Callable[[threading.Event], RunnerOutcome]
+from review.sweeps.run_job import Beats, CannotRun, Execution, RetryPolicy, Worker
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,7 @@ class Executor:
     provider: ApiProvider | None = None
 
     def prepare(self, job: ReviewJob) -> Execution:
-        """Make a job ready.
-
-        :raises CannotRun: a gate has no rule, or the prompt is not what the job was made with.
-        :raises PartitionMismatch: the embedded reviewer cannot judge for a model.
-        """
+        """Make a job ready, or refuse it: no rule, another prompt, or a model's partition."""
         if self.spec.in_process:
             return self._rules(job)
         return self._process(job) if self.provider is None else self._api(job, self.provider)
@@ -68,7 +64,11 @@ class Executor:
         related = ("note", "gate", "note_snapshot", "gate_snapshot")
         pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
         names = names_of(job, self.config)
-        rules = {pair.ordinal: _rule_of(pair, names[pair.ordinal][1]) for pair in pairs}
+        rules = {}
+        for pair in pairs:
+            at, gate_id = pair.gate.path, names[pair.ordinal][1]
+            gate = read_gate(path=at, gate_id=gate_id, text=pair.gate_snapshot.text)
+            rules[pair.ordinal] = gate.rule
         without = dict.fromkeys(names[key][1] for key, rule in rules.items() if rule not in RULES)
         if without:
             raise CannotRun(f"no rule judges {', '.join(without)}")
@@ -76,8 +76,7 @@ class Executor:
         def run(_stop: threading.Event) -> RunnerOutcome:
             reviews = {}
             for pair in pairs:
-                text, path = pair.note_snapshot.text, pair.note.path
-                given = rule_input(text, note_path=path, linker=self.linker)
+                given = rule_input(pair.note_snapshot.text, pair.note.path, self.linker)
                 reviews[pair.ordinal] = judge(rules[pair.ordinal], given)
             return with_blocks(RunnerOutcome(typed=reviews), job, names)
 
@@ -129,15 +128,11 @@ def with_blocks(
     """Write the reviews that came as data as the text of the outcome."""
     if not outcome.typed:
         return outcome
-    text = write_blocks(outcome.typed, token=job.sentinel_token, names=names)
-    return replace(outcome, text=text)
+    return replace(outcome, text=write_blocks(outcome.typed, token=job.sentinel_token, names=names))
 
 
 def model_call(job: ReviewJob, *, provenance: Provenance, config: Config) -> ModelCall:
-    """The job's prompt for a model.
-
-    :raises CannotRun: the prompt is not what the job was made with.
-    """
+    """The job's prompt for a model; CannotRun is raised where it is another by now."""
     prompt = _read_prompt(job, config).decode()
     return ModelCall(prompt, provenance.runner_model or "", provenance.runner_effort)
 
@@ -153,24 +148,144 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
     return prompt
 
 
-def _rule_of(pair: ReviewPair, gate_id: str) -> str:
-    """The rule that the gate's text as it was taken names."""
-    return read_gate(path=pair.gate.path, gate_id=gate_id, text=pair.gate_snapshot.text).rule
-
-
-def rule_input(text: str, *, note_path: str, linker: Linker) -> RuleInput:
+def rule_input(text: str, note_path: str, linker: Linker) -> RuleInput:
     """A text as rules read it, with its links resolved."""
     links = []
     for link in linker.links(text):
         found = linker.resolve(link.target, note_path=note_path, kind=link.kind)
         resolved = (found.path, found.external, found.anchor)
         links.append(RuleLink(link.target, link.line, *resolved, link.kind))
-    return RuleInput(
-        note_path,
-        text,
-        tuple(links),
-        linker.flavour,
-        linker.anchors_of,
-        linker.repository,
-        linker.text_of,
+    about = (linker.flavour, linker.anchors_of, linker.repository, linker.text_of)
+    return RuleInput(note_path, text, tuple(links), *about)
+
+
+class NoSuchEffort(UsageRefused):
+    """The embedded reviewer is no model: it has no effort, and no model to name."""
+
+
+@dataclass(frozen=True)
+class WorkerRequest:
+    """A request for a worker that reviews for a partition.
+
+    :param typed: the partition, or the name of a model that makes it, as somebody wrote it.
+    :param actor: the name on its claims; empty: that of a sweep in this process.
+    :param model: as the CLI calls it; None takes what was typed, where that is a model's name.
+    """
+
+    runner: str
+    typed: str
+    timeout: timedelta
+    slots: int = 1
+    actor: str = ""
+    model: str | None = None
+    effort: str | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    hands_on: bool = False
+
+
+def resolve_runner(request: WorkerRequest, *, config: Config) -> tuple[RunnerSpec, Provenance]:
+    """Return the runner, and the model and effort to pass to it; nothing is started."""
+    spec = find_runner(request.runner, config=config)
+    partition = canonical_partition(request.typed, config=config)
+    if spec.in_process:
+        provenance = _rules(request, partition)
+    else:
+        provenance = _provenance(request, spec, config)
+        model, effort = provenance.runner_model, provenance.runner_effort
+        spec.check(model=model, effort=effort, access=spec.review_access)
+    validate_provenance(partition, provenance, effort_unknown=False, config=config)
+    return spec, provenance
+
+
+def resolve_editor(request: WorkerRequest, *, config: Config) -> tuple[RunnerSpec, Provenance]:
+    """A runner that may edit a note in a folder of its own."""
+    spec = find_runner(request.runner, config=config)
+    provenance = Provenance(spec.name, request.model, request.effort)
+    if request.typed:
+        provenance = _provenance(request, spec, config)
+    model, effort = provenance.runner_model, provenance.runner_effort
+    spec.check(model=model, effort=effort, access=Access.EDIT)
+    return installed_runner(spec, root=config.root), provenance
+
+
+def build_worker(
+    request: WorkerRequest,
+    *,
+    linker: Linker,
+    config: Config,
+    clock: Callable[[], datetime],
+    stop: threading.Event,
+    dry_run: bool = False,
+) -> Worker:
+    """A worker for the partition; in a dry run its program need not be there."""
+    spec, provenance = resolve_runner(request, config=config)
+    provider = None
+    if not dry_run and spec.api is not None:
+        provider = open_provider(spec.api)
+    elif not dry_run:
+        spec = installed_runner(spec, root=config.root)
+    executor = Executor(spec, provenance, request.timeout, linker, config, provider)
+    parent = Processes().me()
+    return Worker(
+        prepare=executor.prepare,
+        in_process=spec.in_process,
+        slots=1 if spec.in_process else request.slots,
+        actor=request.actor or f"sweep:{parent.host}:{parent.pid}",
+        parent=parent,
+        provenance=provenance,
+        retry=replace(request.retry, runs=1) if spec.in_process else request.retry,
+        config=config,
+        clock=clock,
+        stop=stop,
+        hands_on=request.hands_on,
+        beats=Beats(config.lease),
     )
+
+
+def _rules(request: WorkerRequest, partition: str) -> Provenance:
+    name, only = f"the runner {request.runner!r}", f"partition {RULES_PARTITION!r}"
+    if request.effort or request.model not in (None, RULES_PARTITION):
+        hint = "leave --runner-model and --runner-effort out"
+        why = f"is no model: its partition is {RULES_PARTITION!r}, and it has no effort"
+        raise NoSuchEffort(f"{name} {why}", hint=hint)
+    if partition != RULES_PARTITION:
+        hint = f"say --model {RULES_PARTITION}, or name a runner that is a model"
+        raise PartitionMismatch(f"{name} reviews for {only} only, not for {partition!r}", hint=hint)
+    return Provenance(request.runner, RULES_PARTITION)
+
+
+def _provenance(request: WorkerRequest, spec: RunnerSpec, config: Config) -> Provenance:
+    """The model and effort to name: as given, else as typed, set for the runner, or declared.
+
+    Left to the CLI, a model would be chosen that is paid for and not accepted.
+    """
+    partition, effort = canonical_partition(request.typed, config=config), request.effort
+    if effort is None and spec.mentions("effort"):
+        effort = effort_part(partition)
+    model = request.model
+    if model is None and spec.mentions("model"):
+        model = _model_name(request.typed, partition, spec, config)
+    return Provenance(spec.name, model, effort)
+
+
+def _model_name(typed: str, partition: str, spec: RunnerSpec, config: Config) -> str:
+    """The partition's model as the CLI calls it: a partition's own name is folded."""
+    if typed != partition:
+        name, _, effort = typed.rpartition(EFFORT_SEPARATOR)
+        # The part after the last @ can belong to the name: claude-opus-4@20250514.
+        names_effort = name and effort_part(build_model_partition(f"x{EFFORT_SEPARATOR}{effort}"))
+        return name if names_effort else typed
+    if declared_model := spec.settings.model:
+        made = build_model_partition(declared_model, aliases=config.aliases)
+        if partition in (made, model_part(made)) or model_part(partition) == made:
+            return declared_model
+    declared = config.partitions.get(partition)
+    aliases = () if declared is None else declared.aliases
+    spellings = [name for name in aliases if build_model_partition(name) == partition]
+    if len(spellings) == 1:
+        return spellings[0]
+    if aliases:
+        hint = f"say which one is to run: --runner-model {shlex.quote(aliases[0])}"
+        several = f"partition {partition!r} stands for several models"
+        raise UsageRefused(f"{several}: {', '.join(aliases)}", hint=hint)
+    return model_part(partition)

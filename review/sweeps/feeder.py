@@ -8,18 +8,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 
 from review.domain.grouping import Group, group_targets
 from review.errors import ReviewError
 from review.jobs.board import PairText, count_attempts
 from review.jobs.create import ALREADY_QUEUED, FRESH, CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson, JobJson, SkippedJson
-from review.knowledge_base import Corpus, UnreadableFile
+from review.knowledge_base import Corpus
 from review.models import ReviewJob, batched
 from review.protocol.telemetry import Usage
 from review.recovery.recover import replace_job
 from review.runners.outcome import RunnerFailure
 from review.selection.documents import TargetInput
+from review.selection.freshness import file_now
 from review.selection.select import SelectionRequest
 from review.settings import RULES_PARTITION
 from review.store.errors import retry_while_busy
@@ -46,10 +48,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a sweep; None is no limit.
-
-    :param max_attempts: how often a pair is tried on the same texts, over all sweeps.
-    """
+    """The limits of a sweep; None is no limit. `max_attempts` are per pair, over all sweeps."""
 
     max_attempts: int
     max_jobs: int | None = None
@@ -60,8 +59,7 @@ class Limits:
 class StopPolicy:
     """Watches the jobs of a sweep; the first reason to end it is kept.
 
-    :param expected_cost: of one job, by earlier ones; None where nothing is known.
-    :param sent: jobs that a provider's batches hold, which are still to be paid.
+    `expected_cost` is of one job, by earlier ones; `sent` are in batches, still to be paid.
     """
 
     limits: Limits
@@ -85,11 +83,9 @@ class StopPolicy:
         if max_jobs is not None and self._codes.total() + unpaid >= max_jobs:
             reason, because = StopReason.MAX_JOBS, f"{max_jobs} jobs were run (--max-jobs)"
         elif not self._affords(unpaid + 1):
-            reason, because = (
-                StopReason.MAX_COST,
-                f"${self._spent:.2f} are spent of ${self.limits.max_cost_usd:.2f}"
-                " (--max-cost-usd), and another job may cost more than is left",
-            )
+            spent = f"${self._spent:.2f} are spent of ${self.limits.max_cost_usd:.2f}"
+            why = "(--max-cost-usd), and another job may cost more than is left"
+            reason, because = StopReason.MAX_COST, f"{spent} {why}"
         else:
             return self.reason is None
         if not under_way:
@@ -97,12 +93,7 @@ class StopPolicy:
         return False
 
     def note(
-        self,
-        usage: Usage,
-        *,
-        failure: RunnerFailure | None = None,
-        code: str | None = None,
-        reason: str = "",
+        self, usage: Usage, failure: RunnerFailure | None, code: str | None, reason: str
     ) -> None:
         """Take note of a job that ended; without a failure code it succeeded."""
         self._codes[code] += 1
@@ -146,25 +137,18 @@ class StopPolicy:
         if self.limits.max_cost_usd is None or self.expected_cost is not None:
             return
         if not failed or self._unpriced >= _UNPRICED:
-            self.end(
-                StopReason.COST_UNKNOWN,
-                "the runner does not say what a job costs, so --max-cost-usd cannot be kept",
-            )
+            why = "the runner does not say what a job costs, so --max-cost-usd cannot be kept"
+            self.end(StopReason.COST_UNKNOWN, why)
 
 
 # Groups that become jobs at a time: few, so that little is left over when the sweep ends early, and
 # a job has the texts that there are when it runs.
 _WAVE = 8
-_CHUNK = 200
-_OUTDATED = "a text of it has changed since it was queued"
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """The pairs to review, for the partition of the selection, their grouping, and the limits.
-
-    :param batch_size: pairs in a job of grouping `gate`; None is the default.
-    """
+    """The pairs to review, their grouping, and the limits; `batch_size` is for grouping `gate`."""
 
     selection: SelectionRequest
     grouping: Grouping
@@ -184,14 +168,11 @@ class SweepRequest:
 def _without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: Tally
 ) -> list[TargetInput]:
-    """Return the targets less those whose texts were tried often enough, which count as skipped.
-
-    A rule answers alike each time: a text that it could not judge is not tried again.
-    """
+    """Return the targets less those whose texts were tried often enough; once, for rules."""
     is_rules = request.model_partition == RULES_PARTITION
     most, why = (1, CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, GIVEN_UP)
     kept = []
-    for chunk in batched(targets, _CHUNK):
+    for chunk in batched(targets, 200):
         texts: list[PairText] = [
             (item.note_path, item.gate_path, item.note_sha256 or "", item.gate_sha256 or "")
             for item in chunk
@@ -220,10 +201,8 @@ def create_wanted(
         ),
         dry_run=request.dry_run,
     )
-    created = retry_while_busy(
-        lambda: create_jobs(wanted, to_create, config=worker.config, now=worker.clock()),
-        stop=worker.stop,
-    )
+    create = partial(create_jobs, wanted, to_create, config=worker.config, now=worker.clock())
+    created = retry_while_busy(create, stop=worker.stop)
     tally.add_problems(created.problems)
     return created
 
@@ -270,7 +249,6 @@ class Feeder:
         return [job_id for job_id, is_ours in self._ready.items() if is_ours]
 
     def again(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Make new jobs for these pairs: note paths with gate ids."""
         found = [self._targets[key] for key in keys if key in self._targets]
         self._groups.extend(_pack(found, self._request))
 
@@ -298,10 +276,7 @@ class Feeder:
         return self._others[job_id] is not None
 
     def _take_over(self, job_id: int) -> int | None:
-        """A queued job as it is, or the one that replaces it where a text has changed since.
-
-        None when it is not queued any more, or none of its pairs can be reviewed.
-        """
+        """A queued job, or its replacement where a text changed; None: neither can be run."""
         worker = self._worker
         job = ReviewJob.objects.with_names().filter(pk=job_id, status=JobStatus.QUEUED).first()
         if job is None:
@@ -311,7 +286,11 @@ class Feeder:
             return job_id
         try:
             replaced = replace_job(
-                job, actor=worker.actor, reason=_OUTDATED, corpus=corpus, now=worker.clock()
+                job,
+                actor=worker.actor,
+                reason="a text of it has changed since it was queued",
+                corpus=corpus,
+                now=worker.clock(),
             )
         except ReviewError:
             return None
@@ -320,16 +299,12 @@ class Feeder:
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
     digests = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
-    rows = job.pairs.values_list("note__path", "gate__path", *digests)
-    try:
-        return all(
-            (corpus.read_note(note).sha256, corpus.gate(gate).sha256) == tuple(accepted)
-            for note, gate, *accepted in rows
-        )
-    except UnreadableFile:
-        return False
+    for note, gate, *taken in job.pairs.values_list("note__path", "gate__path", *digests):
+        files = (file_now(corpus, note), file_now(corpus, gate))
+        if [file and file.sha256 for file in files] != taken:
+            return False
+    return True
 
 
 def _pack(targets: Iterable[TargetInput], request: SweepRequest) -> list[Group[TargetInput]]:
-    """The targets as they will share jobs."""
     return group_targets(targets, grouping=request.grouping, batch_size=request.notes_in_job)

@@ -31,8 +31,7 @@ class SalvagedJson(Document, kw_only=True):
 class PlanJson(Document, kw_only=True):
     """Jobs that a sweep would run: new ones, and queued ones that hold pairs of its scope.
 
-    `estimated_cost_usd` is by `estimated_from_jobs` past jobs of the runner and partition; null
-    when none of them reported its cost. `estimates` are for new jobs, by model API with prices.
+    The cost is by past jobs, null without any; `estimates` are for new jobs, by API with prices.
     """
 
     new_jobs: int
@@ -50,31 +49,37 @@ class FailureGroupJson(Document, kw_only=True):
 
     failure_code: str
     reason: str
-    jobs: int
-    pairs_missing: int
-    review_job_ids: list[int]
+    jobs: int = 0
+    pairs_missing: int = 0
+    review_job_ids: list[int] = []
 
 
 class SweepCostJson(Document, kw_only=True):
     """Cost that the runs of a sweep report; null is unknown, and never zero."""
 
-    usd: float | None
-    jobs_without_cost: int
-    input_tokens: int | None
-    output_tokens: int | None
+    usd: float | None = None
+    jobs_without_cost: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+    def add(self, usage: Usage) -> None:
+        self.jobs_without_cost += usage.cost_usd is None or not usage.whole
+        if usage.cost_usd is not None:
+            self.usd = round((self.usd or 0.0) + usage.cost_usd, 6)
+        for name in ("input_tokens", "output_tokens"):
+            if (value := getattr(usage, name)) is not None:
+                setattr(self, name, (getattr(self, name) or 0) + value)
 
 
 class FixJson(Document, kw_only=True):
-    """A note that was handed to a runner to be mended.
+    """A note that was handed to a runner to be mended; `said` are its last words: claims.
 
-    `outcome` is `planned` (a dry run), `changed` (a diff, and nothing applied), `applied`,
-    `unchanged`, `failed` or `refused`. `said` are the runner's last words: claims. The findings stay open until a review of
-    the new text.
+    `outcome` is `planned`, `changed` (not applied), `applied`, `unchanged`, `failed` or `refused`.
     """
 
     note_path: str
     outcome: str
-    reason: str | None
+    reason: str | None = None
     fingerprints: list[str] = []
     diff: str = ""
     truncated: bool = False
@@ -150,10 +155,7 @@ class JobSent:
 
 @dataclass(frozen=True)
 class JobRun:
-    """A job that was run and is closed.
-
-    :param failure: why the last run failed; None: it gave its reviews.
-    """
+    """A job that was run and is closed; `failure` is of its last run."""
 
     document: IngestedJobJson
     usage: Usage
@@ -168,11 +170,8 @@ class JobRun:
     @property
     def missing(self) -> list[tuple[str, str]]:
         """Note and gate of the pairs that have no review after it."""
-        return [
-            (pair.note_path, pair.gate_id)
-            for pair in self.document.pairs
-            if pair.pair_status == PairStatus.MISSING
-        ]
+        pairs = self.document.pairs
+        return [(it.note_path, it.gate_id) for it in pairs if it.pair_status == PairStatus.MISSING]
 
     @property
     def runs_rest_again(self) -> bool:
@@ -187,7 +186,6 @@ JobUpdate = SweepEvent | JobSent | JobOutcome
 
 
 def started(job: ReviewJob) -> SweepEvent:
-    """A job was claimed and is about to run."""
     fields = {"review_job_id": job.pk, "lens": job.lens, "pair_count": job.pair_count}
     return SweepEvent("job-started", fields)
 
@@ -223,25 +221,20 @@ def event_of(update: JobUpdate) -> SweepEvent:
 
 @dataclass
 class Tally:
-    """The numbers of a sweep so far.
-
-    :param counts: the selector's, and so is `left_out`.
-    :param skipped: targets that became no job, by reason; `skipped_pairs` has the first of them.
-    """
+    """The numbers of a sweep so far; `skipped` are targets that became no job, by reason."""
 
     pairs_in_all: int = 0
     pairs_done: int = 0
     running: set[int] = field(default_factory=set)
     jobs: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_JOB_WORDS, 0)))
     pairs: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_PAIR_WORDS, 0)))
-    jobs_without_cost: int = 0
+    cost: SweepCostJson = field(default_factory=SweepCostJson)
     counts: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     salvaged: list[SalvagedJson] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     skipped_pairs: list[SkippedJson] = field(default_factory=list)
     _problems: dict[tuple[str, str, str], ProblemJson] = field(default_factory=dict)
-    _known: Counter[str] = field(default_factory=Counter)
     _failures: dict[tuple[str, str], FailureGroupJson] = field(default_factory=dict)
 
     def add(self, update: JobUpdate) -> None:
@@ -269,35 +262,15 @@ class Tally:
             self.skipped_pairs.append(item)
 
     def add_problems(self, problems: Iterable[ProblemJson]) -> None:
-        """Keep problems of files, each once."""
         self._problems |= {(item.path, item.code, item.message): item for item in problems}
 
     @property
-    def cost_usd(self) -> float | None:
-        """The known part of the cost; None when nothing is known."""
-        return self._known.get("cost_usd")
-
-    def count_cost(self, usage: Usage) -> None:
-        self.jobs_without_cost += usage.cost_usd is None or not usage.whole
-        for name in ("cost_usd", "input_tokens", "output_tokens"):
-            value = getattr(usage, name)
-            if value is not None:
-                self._known[name] += value
-
-    def cost(self) -> SweepCostJson:
-        usd = self.cost_usd
-        return SweepCostJson(
-            usd=None if usd is None else round(usd, 6),
-            jobs_without_cost=self.jobs_without_cost,
-            input_tokens=self._known.get("input_tokens"),
-            output_tokens=self._known.get("output_tokens"),
-        )
-
     def failures(self) -> list[FailureGroupJson]:
         """Failed jobs by reason, the most frequent first."""
         groups = self._failures.values()
         return sorted(groups, key=lambda group: (-group.jobs, group.failure_code, group.reason))
 
+    @property
     def problems(self) -> list[ProblemJson]:
         return [self._problems[key] for key in sorted(self._problems)]
 
@@ -308,7 +281,7 @@ class Tally:
             pair.decision is not None and not pair.accepted for pair in document.pairs
         )
         self.pairs_done += len(document.pairs)
-        self.count_cost(run.usage)
+        self.cost.add(run.usage)
         if run.runs_rest_again:
             self.jobs[IN_PART] += 1
             self.pairs_done -= missing
@@ -321,9 +294,7 @@ class Tally:
 
     def _count_failure(self, code: str, reason: str, job_id: int, *, missing: int = 0) -> None:
         reason = reason[:_MAX_REASON]
-        new = FailureGroupJson(
-            failure_code=code, reason=reason, jobs=0, pairs_missing=0, review_job_ids=[]
-        )
+        new = FailureGroupJson(failure_code=code, reason=reason)
         group = self._failures.setdefault((code, reason), new)
         group.jobs += 1
         group.pairs_missing += missing

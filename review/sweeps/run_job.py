@@ -14,15 +14,15 @@ from functools import partial
 from django.db import DatabaseError, connection
 
 from review.domain.processes import Parent
-from review.errors import ReviewError
+from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_each
 from review.ingest.load import IngestRequest, JobMoved
-from review.ingest.parse import read_output
+from review.ingest.parse import names_of, read_output
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, JobNotClaimable, claim_job
+from review.jobs.files import run_folders
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import give_up_lease, may_take_over, new_lease, take_over
-from review.jobs.output_states import run_folders
 from review.models import Lease, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
 from review.recovery.close import Closing, close_job, collect_output, fail_job
@@ -31,9 +31,17 @@ from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.runners.process.table import Processes
 from review.settings import Config
 from review.store.errors import retry_while_busy
-from review.sweeps.executors import CannotRun, Execution
 from review.sweeps.progress import JobRun, JobUpdate, SweepEvent, started
 from review.vocabulary import FailureCode, JobStatus
+
+
+class CannotRun(Conflict):
+    """This runner cannot judge the job; it stays queued for another one."""
+
+
+# Runs a job that is ready. Ends early when the event is set.
+Execution = Callable[[threading.Event], RunnerOutcome]
+
 
 # Of a lease: so that three beats may be missed.
 _BEATS = 4
@@ -68,10 +76,7 @@ class Beats:
 
     @contextmanager
     def keep(self, job_id: int, lease: Lease, *, stop: threading.Event) -> Iterator[JobStop]:
-        """Extend the lease meanwhile; the event is set with `stop`, or when it cannot be extended.
-
-        That is when another worker has the job, or its run was cancelled.
-        """
+        """Extend the lease meanwhile; set the event with `stop`, or when the job is lost."""
         job_stop = JobStop(stop)
         with self._lock:
             self._held[job_id] = lease, job_stop
@@ -151,12 +156,7 @@ _MOST_TAKEOVERS = 5
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Number of runs of a job, and the pauses between them.
-
-    :param runs: 1 never tries again.
-    :param first_pause: before the second run; each later pause is three times as long.
-    :param wait_for_reset: wait for an account until the time that the CLI reports.
-    """
+    """Number of runs of a job, and pauses between them, each three times the one before."""
 
     runs: int = 3
     first_pause: timedelta = timedelta(seconds=20)
@@ -164,10 +164,7 @@ class RetryPolicy:
     wait_for_reset: bool = False
 
     def pause_after(self, failures: Sequence[RunnerFailure], *, now: datetime) -> timedelta | None:
-        """The pause before the next run, after those that failed; None: there is none.
-
-        Not tried again is what would fail in the same way, and what concerns every other job too.
-        """
+        """The pause before the next run; None: it would fail alike, or all jobs would."""
         failure = failures[-1]
         announced = self._announced_pause(failure, now=now)
         if failure.exhausted:
@@ -201,8 +198,6 @@ class Worker:
 
     :param prepare: makes a queued job ready, before it is claimed.
     :param in_process: a run takes this process's own time, so that two at once are no faster.
-    :param parent: the process that stays until the jobs are closed.
-    :param clock: read when something happens: jobs take time.
     :param stop: ends the work when it is set: no new job, and the children of running ones ended.
     :param hands_on: a job that `stop` ended before it had a review is left to another worker.
     """
@@ -252,9 +247,6 @@ def run_job(
 
     When `stop` is set, what is complete is kept and the job fails. A job whose worker is gone is
     taken over: what it has left is ingested, or it runs again.
-
-    :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
-    :raises LeaseLost, JobMoved, JobReplaced: it was taken from us meanwhile.
     """
     if isinstance(taken, int):
         job_id, lease = taken, new_lease(worker.beats.length)
@@ -266,7 +258,7 @@ def run_job(
     job, began = taken.job, worker.clock()
     on_update(started(job))
     with worker.beats.keep(job.pk, taken.lease, stop=worker.stop) as stop:
-        outcomes = _left_run(taken, worker) or _run(taken, worker, stop=stop, on_update=on_update)
+        outcomes = _left_run(taken, worker) or _run(taken, worker, stop, on_update)
         last = outcomes[-1]
         is_stopped = last.failure is not None and last.failure.code is FailureCode.INTERRUPTED
         if worker.hands_on and worker.stop.is_set() and is_stopped and last.text is None:
@@ -279,21 +271,12 @@ def run_job(
         # What the last run's folder holds was taken in, and stands in the job's output too.
         for folder in run_folders(job, config=worker.config)[-1:]:
             shutil.rmtree(folder, ignore_errors=True)
-    return JobRun(
-        document=document,
-        usage=read_usage(telemetry_of(outcomes)),
-        runs=len(outcomes),
-        seconds=(worker.clock() - began).total_seconds(),
-        failure=last.failure,
-    )
+    usage, seconds = read_usage(telemetry_of(outcomes)), (worker.clock() - began).total_seconds()
+    return JobRun(document, usage, len(outcomes), seconds, last.failure)
 
 
 def take_job(job_id: int, lease: Lease, *, worker: Worker) -> TakenJob:
-    """Claim a queued job, or take a running one over whose worker is gone.
-
-    :raises CannotRun: this worker cannot run it; nothing moved.
-    :raises UnknownJob, JobNotClaimable, PartitionMismatch: it is not ours to run; nothing moved.
-    """
+    """Claim a queued job, or take a running one over whose worker is gone, or move nothing."""
     job = require_job(job_id)
     if job.claim_token == lease.token:  # by a try whose answer was lost
         return TakenJob(job, worker.prepare(job), lease)
@@ -327,11 +310,7 @@ def _left_run(taken: TakenJob, worker: Worker) -> list[RunnerOutcome]:
 
 
 def _run(
-    taken: TakenJob,
-    worker: Worker,
-    *,
-    stop: threading.Event,
-    on_update: Callable[[JobUpdate], None],
+    taken: TakenJob, worker: Worker, stop: threading.Event, on_update: Callable[[JobUpdate], None]
 ) -> list[RunnerOutcome]:
     """Every run of a job, in order; the failure of the last one is that of the job."""
     outcomes, failures = list[RunnerOutcome](), list[RunnerFailure]()
@@ -359,8 +338,7 @@ def _run(
         worker.stop.wait(pause.total_seconds())
         if stop.is_set():
             reason = f"stopped before it could run; the run before it: {failure.reason}"
-            attempt = failure.is_attempt
-            stopped = RunnerFailure(FailureCode.INTERRUPTED, reason, is_attempt=attempt)
+            stopped = RunnerFailure(FailureCode.INTERRUPTED, reason, is_attempt=failure.is_attempt)
             return [*outcomes[:-1], replace(outcome, failure=stopped)]
 
 
@@ -371,5 +349,5 @@ def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[
         return None
     if not failure.retryable and failure.code is not FailureCode.INTERRUPTED:
         return None
-    missing = read_output(job, outcome.text, config=worker.config).missing
+    missing = read_output(job, outcome.text, names_of(job, worker.config)).missing
     return missing if len(missing) < job.pair_count else None

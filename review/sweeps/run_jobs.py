@@ -19,9 +19,9 @@ from review.errors import ReviewError, TryAgain, UsageRefused
 from review.ingest.load import RefusedJob
 from review.jobs.board import require_job
 from review.jobs.claim import JobNotClaimable
+from review.jobs.files import finish_job_files
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import may_take_over, new_lease
-from review.jobs.mirror import finish_job_files
 from review.jobs.provenance import canonical_partition
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
@@ -29,9 +29,8 @@ from review.recovery.close import closed_job
 from review.runners.outcome import RunnerFailure
 from review.settings import Config
 from review.store.errors import retry_while_busy, translate_db_errors
-from review.sweeps.executors import CannotRun
 from review.sweeps.progress import JobOutcome, JobRun, JobUpdate, SweepEvent, event_of, started
-from review.sweeps.run_job import TakenJob, Worker, run_job, take_job
+from review.sweeps.run_job import CannotRun, TakenJob, Worker, run_job, take_job
 from review.vocabulary import FailureCode, JobStatus
 
 _LOOK = 0.5
@@ -114,12 +113,9 @@ class Elsewhere:
         failure = None
         if job.status == JobStatus.FAILED:
             code = FailureCode(job.failure_code)
-            failure = RunnerFailure(
-                code,
-                job.failure_reason,
-                retryable=code in _WORTH_ANOTHER_JOB,
-                exhausted=code is FailureCode.ACCOUNT_EXHAUSTED,
-            )
+            is_passing, is_out = code in _WORTH_ANOTHER_JOB, code is FailureCode.ACCOUNT_EXHAUSTED
+            why = job.failure_reason
+            failure = RunnerFailure(code, why, retryable=is_passing, exhausted=is_out)
         seconds = 0.0
         if job.started_at is not None and job.completed_at is not None:
             seconds = (job.completed_at - job.started_at).total_seconds()
@@ -152,7 +148,6 @@ def drive(
     :param next_job: returns None when there is none now; it is called again when a job has ended.
     :param may_start: called before each job with the number of those under way.
     :param on_update: receives all updates, one at a time, in the thread that calls this.
-    :param crew: runs the jobs; None: threads of this process.
     :param poll: seconds until `next_job` is called in any case, as long as another job may start.
     """
     runs: Elsewhere | _Threads = crew or _Threads(worker)
@@ -222,11 +217,9 @@ class _Threads:
 
 @dataclass
 class RunResult:
-    """Results of each job, sorted by id.
+    """Results of each job, sorted by id, and why no other would succeed.
 
-    :param stopped_because: a failure of one job that all others would have.
-    :param on_event: receives what happens; the jobs are then counted by their ending, and none is
-        kept: there may be no end to them.
+    :param on_event: receives what happens; the jobs are then counted by their ending, not kept.
     """
 
     jobs: list[IngestedJobJson] = field(default_factory=list)
@@ -257,11 +250,7 @@ class RunResult:
 
 
 def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Config) -> str | None:
-    """Return the partition of the named jobs; of all queued ones when none is named.
-
-    :param model: the model that will run them; says the partition when no job is named.
-    :raises UsageRefused: they are for several partitions, and a runner runs for one.
-    """
+    """Return the partition of the named jobs, or of all queued ones, which `model` may say."""
     if not job_ids and model is not None:
         return canonical_partition(model, config=config)
     jobs = ReviewJob.objects.filter(pk__in=job_ids)
@@ -269,20 +258,15 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
         jobs = ReviewJob.objects.reviews().filter(status=JobStatus.QUEUED)
     names = sorted(set(jobs.values_list("model_partition__name", flat=True)))
     if len(names) > 1:
-        raise UsageRefused(
-            f"these jobs are for several partitions: {', '.join(names)}",
-            hint=f"run one partition after the other: --model-partition {shlex.quote(names[0])}",
-        )
+        hint = f"run one partition after the other: --model-partition {shlex.quote(names[0])}"
+        raise UsageRefused(f"these jobs are for several partitions: {', '.join(names)}", hint=hint)
     if job_ids and not names:
         require_job(job_ids[0])
     return names[0] if names else None
 
 
 def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RunResult:
-    """Run the jobs; no more are started when asked to stop, or when one shows that none will succeed.
-
-    A job that was not started stays queued.
-    """
+    """Run the jobs until asked to stop, or none will succeed; those not started stay queued."""
     waiting = iter(job_ids)
     return _run(lambda: next(waiting, None), worker, RunResult())
 
@@ -290,10 +274,7 @@ def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RunResult:
 def watch_jobs(
     partition: str, *, worker: Worker, on_event: Callable[[SweepEvent], None]
 ) -> RunResult:
-    """Run jobs as they are queued, and those of workers that are gone.
-
-    It ends when asked to stop, or when one shows that none will succeed.
-    """
+    """Run jobs as they are queued, and of workers that are gone, until asked to stop."""
     watch, result = _Watch(partition, worker), RunResult(on_event=on_event)
     next_job = partial(retry_while_busy, watch.take_next, stop=worker.stop)
     return _run(next_job, worker, result, poll=_POLL)

@@ -16,8 +16,8 @@ from review.ingest.parse import names_of
 from review.jobs.claim import JobNotClaimable
 from review.jobs.costs import estimate_cost, mean_cost, priced_estimates
 from review.jobs.create import ALREADY_QUEUED
+from review.jobs.files import finish_job_files
 from review.jobs.job_documents import CreatedJson, PlannedJobJson, SkippedJson
-from review.jobs.mirror import finish_job_files
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.recovery.close import orphaned_jobs, salvage_job
@@ -26,20 +26,8 @@ from review.selection.documents import TargetInput
 from review.selection.select import select_targets
 from review.settings import RULES_PARTITION
 from review.store.errors import retry_while_busy
+from review.sweeps import progress
 from review.sweeps.feeder import Feeder, StopPolicy, StopReason, SweepRequest, create_wanted
-from review.sweeps.progress import (
-    NOT_STARTED,
-    JobRun,
-    JobSent,
-    JobUpdate,
-    OnEvent,
-    PlanJson,
-    SalvagedJson,
-    SweepEvent,
-    SweepJson,
-    Tally,
-    event_of,
-)
 from review.sweeps.run_job import Worker
 from review.sweeps.run_jobs import Dispatch, drive
 from review.vocabulary import JobStatus
@@ -50,9 +38,9 @@ def sweep(
     *,
     corpus: Corpus,
     worker: Worker,
-    on_event: OnEvent,
+    on_event: progress.OnEvent,
     dispatch: Dispatch = drive,
-) -> SweepJson:
+) -> progress.SweepJson:
     """Review what is stale, within the limits; `dispatch` runs the jobs, or sends them away.
 
     Jobs of parents that are gone are closed first, with what their runs had left on this host.
@@ -61,8 +49,7 @@ def sweep(
     partition, limits = request.model_partition, request.limits
     if partition == RULES_PARTITION:
         limits = replace(limits, max_cost_usd=None)
-    runner = worker.provenance.runner or ""
-    expected = mean_cost(model_partition=partition, runner=runner)
+    expected = mean_cost(partition, worker.provenance.runner or "")
     if expected is None and limits.max_cost_usd is not None:
         expected = _expected_cost(request, corpus, worker)
     policy = StopPolicy(limits, worker.stop, worker.slots, expected)
@@ -72,7 +59,9 @@ def sweep(
     targets = _select(corpus, request, run.tally)
     corpus.save()
     feeder = Feeder(targets, request, worker=worker, tally=run.tally)
-    selected = SweepEvent("selected", {"targets": len(targets), "counts": run.tally.counts})
+    selected = progress.SweepEvent(
+        "selected", {"targets": len(targets), "counts": run.tally.counts}
+    )
     on_event(selected, run.tally)
     run.go(feeder)
     answer = _answer(request, run.tally, worker, began)
@@ -83,18 +72,15 @@ def sweep(
     return answer
 
 
-def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> SweepJson:
-    began, tally = worker.clock(), Tally()
-    targets = _select(corpus, request, tally)
-    created = create_wanted(targets, request, worker=worker, tally=tally)
+def plan_sweep(request: SweepRequest, *, corpus: Corpus, worker: Worker) -> progress.SweepJson:
+    began, tally = worker.clock(), progress.Tally()
+    created = create_wanted(_select(corpus, request, tally), request, worker=worker, tally=tally)
     for item in created.skipped:
         tally.skip(item)
     answer = _answer(request, tally, worker, began)
     answer.plan = _plan(created, request, runner=answer.runner)
     planned = [job for job in created.jobs if isinstance(job, PlannedJobJson)]
-    answer.plan.estimates = priced_estimates(
-        planned, model_partition=request.model_partition, corpus=corpus
-    )
+    answer.plan.estimates = priced_estimates(planned, request.model_partition, corpus=corpus)
     return answer
 
 
@@ -104,9 +90,9 @@ class _Sweep:
 
     worker: Worker
     policy: StopPolicy
-    on_event: OnEvent
+    on_event: progress.OnEvent
     dispatch: Dispatch
-    tally: Tally = field(default_factory=Tally)
+    tally: progress.Tally = field(default_factory=progress.Tally)
 
     def go(self, feeder: Feeder) -> None:
         """Run until nothing is left, or nothing may start any more."""
@@ -125,7 +111,7 @@ class _Sweep:
         for job_id in feeder.not_started:
             # Another parent may have taken it.
             given_up = self.worker.give_up(job_id, why, leaving=JobStatus.QUEUED)
-            self.tally.jobs[NOT_STARTED] += given_up
+            self.tally.jobs[progress.NOT_STARTED] += given_up
 
     def salvage(self, job_ids: Iterable[int]) -> None:
         """Close orphaned jobs; another sweep may be quicker."""
@@ -136,36 +122,32 @@ class _Sweep:
             try:
                 document = retry_while_busy(salvage, stop=worker.stop)
             except ReviewError as refused:
-                fields = event_of(RefusedJob(job_id, refused)).fields
-                event = SweepEvent("not-salvaged", fields)
+                event = progress.SweepEvent(
+                    "not-salvaged", progress.event_of(RefusedJob(job_id, refused)).fields
+                )
             else:
                 kept = sum(pair.decision is not None for pair in document.pairs)
-                salvaged = from_row(SalvagedJson, document, pairs_kept=kept)
+                salvaged = from_row(progress.SalvagedJson, document, pairs_kept=kept)
                 self.tally.salvaged.append(salvaged)
-                event = SweepEvent("salvaged", msgspec.structs.asdict(salvaged))
+                event = progress.SweepEvent("salvaged", msgspec.structs.asdict(salvaged))
             self.on_event(event, self.tally)
 
-    def _on_update(self, update: JobUpdate, feeder: Feeder) -> None:
+    def _on_update(self, update: progress.JobUpdate, feeder: Feeder) -> None:
         self.tally.add(update)
-        self.policy.sent += isinstance(update, JobSent)
-        if isinstance(update, JobRun):
-            document = update.document
-            self.policy.note(
-                update.usage,
-                failure=update.failure,
-                code=document.failure_code,
-                reason=document.failure_reason or "",
-            )
+        self.policy.sent += isinstance(update, progress.JobSent)
+        if isinstance(update, progress.JobRun):
+            code, reason = update.document.failure_code, update.document.failure_reason or ""
+            self.policy.note(update.usage, update.failure, code, reason)
             if update.runs_rest_again:
                 feeder.again(update.missing)
         if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):
             job_id = update.review_job_id
             for name in names_of(ReviewJob(pk=job_id), self.worker.config).values():
                 self.tally.skip(SkippedJson(*name, ALREADY_QUEUED, job_id))
-        self.on_event(event_of(update), self.tally)
+        self.on_event(progress.event_of(update), self.tally)
 
 
-def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetInput]:
+def _select(corpus: Corpus, request: SweepRequest, tally: progress.Tally) -> list[TargetInput]:
     selection = select_targets(corpus, request.selection)
     # Only what job creation reads: a sweep may keep very many.
     targets = [from_row(TargetInput, target, reason="") for target in selection.targets()]
@@ -175,10 +157,12 @@ def _select(corpus: Corpus, request: SweepRequest, tally: Tally) -> list[TargetI
     return targets
 
 
-def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime) -> SweepJson:
+def _answer(
+    request: SweepRequest, tally: progress.Tally, worker: Worker, began: datetime
+) -> progress.SweepJson:
     provenance = worker.provenance
     return from_row(
-        SweepJson,
+        progress.SweepJson,
         tally,
         dry_run=request.dry_run,
         model_partition=request.model_partition,
@@ -187,11 +171,8 @@ def _answer(request: SweepRequest, tally: Tally, worker: Worker, began: datetime
         runner_effort=provenance.runner_effort,
         grouping=request.grouping.value,
         targets=tally.pairs_in_all,
-        failures=tally.failures(),
         skipped=dict(sorted(tally.skipped.items())),
-        cost=tally.cost(),
         seconds=round((worker.clock() - began).total_seconds(), 3),
-        problems=tally.problems(),
     )
 
 
@@ -205,16 +186,14 @@ def _expected_cost(request: SweepRequest, corpus: Corpus, worker: Worker) -> flo
     return None if cost is None else cost / plan.new_jobs
 
 
-def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> PlanJson:
+def _plan(created: CreatedJson, request: SweepRequest, *, runner: str) -> progress.PlanJson:
     ids = {item.review_job_id or 0 for item in created.skipped if item.reason == ALREADY_QUEUED}
     # Those that wait for somebody; others are at work.
     waiting = ReviewJob.objects.filter(pk__in=ids, status=JobStatus.QUEUED)
     queued = list(waiting.values_list("estimated_prompt_tokens", "pair_count"))
     tokens = created.totals.estimated_prompt_tokens + sum(estimated for estimated, _pairs in queued)
-    cost, past_jobs = estimate_cost(
-        model_partition=request.model_partition, runner=runner, prompt_tokens=tokens
-    )
-    return PlanJson(
+    cost, past_jobs = estimate_cost(request.model_partition, runner, prompt_tokens=tokens)
+    return progress.PlanJson(
         new_jobs=created.totals.jobs,
         new_pairs=created.totals.pairs,
         queued_jobs=len(queued),

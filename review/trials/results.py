@@ -1,4 +1,4 @@
-"""Trials of gates on their cases: results with today's texts, and the jobs of runs that are wanting."""
+"""Trials of gates on their cases: results with today's texts, and jobs of the runs that are wanting."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import chain
 
-from review.documents.base import from_row, problem_json
+from review.documents.base import Document, ProblemJson, from_row, problem_json
 from review.domain.grouping import Group, group_targets
 from review.domain.problems import Problem
 from review.domain.staleness import body_ratio
@@ -21,7 +22,6 @@ from review.protocol.prompt import VERSION, framed
 from review.runners.rules.judge import RULES, judge
 from review.settings import RULES_PARTITION
 from review.sweeps.executors import rule_input
-from review.trials.documents import CaseResultJson, GateResultJson, PortionJson
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     OPEN_JOB_STATUSES,
@@ -33,20 +33,84 @@ from review.vocabulary import (
     JobPurpose,
 )
 
-_JOBS_PER_TRANSACTION = 50
-_DIGITS = 4
+
+class PortionJson(Document, kw_only=True):
+    """`count` of `of`; `bound`: the 95 % bound of the share where `count` is 0 or `of`."""
+
+    count: int
+    of: int
+    bound: float | None
+
+
+class CaseResultJson(Document, kw_only=True):
+    """A case; `decisions` are of its runs at today's texts, oldest first; `right` as expected.
+
+    `state` is the first that applies of `measured`, `queued`, `stale` and `not-measured`.
+    """
+
+    name: str
+    case_path: str
+    note_path: str
+    expect: str
+    severity: str | None
+    origin: str
+    draft: bool
+    state: str
+    decisions: list[str]
+    right: int
+    other_severity: int
+    missed: bool
+    review_pair_ids: list[int]
+    open_job_ids: list[int]
+
+
+class GateResultJson(Document, kw_only=True):
+    """A gate and a partition; drafts are among `cases` and not counted above them.
+
+    `hits` and `false_alarms` are runs that flagged; `flips` are cases that runs answer differently.
+    """
+
+    gate_id: str
+    gate_path: str
+    gate_sha256: str
+    model_partition: str
+    prompt_version: int | None
+    hits: PortionJson
+    false_alarms: PortionJson
+    flips: PortionJson
+    missed: int
+    cases: list[CaseResultJson]
+    problems: list[ProblemJson]
+
+
+class GateTestJson(Document, kw_only=True):
+    """The answer of `review_gate_test`; `planned` are the cases of each job of a dry run."""
+
+    schema: str = "review-gate-test/1"
+    gates: list[GateResultJson]
+    open_job_ids: list[int] = []
+    failed_job_ids: list[int] = []
+    stopped_because: str | None = None
+    planned: list[list[str]] | None = None
+
+
+class GateSeedJson(Document, kw_only=True):
+    """The answer of `review_gate_seed`: a prompt for a model, or the text of a case."""
+
+    schema: str = "review-gate-seed/1"
+    gate_id: str
+    note_path: str
+    prompt: str | None = None
+    case: str | None = None
+
+
 MEASURED, QUEUED, STALE, NOT_MEASURED = "measured", "queued", "stale", "not-measured"
 
 
 def read_gate_results(
     corpus: Corpus, gates: Iterable[Gate], *, partitions: Sequence[str] = ()
 ) -> list[GateResultJson]:
-    """Return the results by gate and partition; gates without cases are omitted.
-
-    What a gate, a case or the prompt has changed since counts no more. Rules judge at once.
-
-    :param partitions: the ones to read; none reads each that has tried the gate, and the rules.
-    """
+    """Return the results by gate and partition, at today's texts, of gates with cases."""
     found = []
     for gate in gates:
         read = corpus.cases(gate)
@@ -57,16 +121,13 @@ def read_gate_results(
         if gate.rule in RULES:
             tried.add(RULES_PARTITION)
         for name in partitions or sorted(tried):
-            if name == RULES_PARTITION:
-                cases = [
-                    _case_json(case, [judge_case(corpus, gate, case.text, case.note_path)])
-                    for case in read.cases
-                ]
-            else:
-                cases = [
-                    _case_of_runs(case, gate, runs.get((case.sha256, name), []))
-                    for case in read.cases
-                ]
+            cases = []
+            for case in read.cases:
+                if name == RULES_PARTITION:
+                    decision = judge_case(corpus, gate, case.text, case.note_path)
+                    cases.append(_case_json(case, [decision]))
+                else:
+                    cases.append(_case_of_runs(case, gate, runs.get((case.sha256, name), [])))
             found.append(_gate_json(gate, name, cases, read.problems))
     return found
 
@@ -86,33 +147,20 @@ def _runs(gate: Gate, cases: Iterable[GateCase]) -> Mapping[tuple[str, str], lis
 
 def _case_of_runs(case: GateCase, gate: Gate, runs: Sequence[ReviewPair]) -> CaseResultJson:
     """The runs with today's gate and prompt; older ones only make the case stale."""
-    today = [
-        pair
-        for pair in runs
-        if (pair.gate_snapshot.content_sha256, pair.job.prompt_version) == (gate.sha256, VERSION)
-    ]
+    now = (gate.sha256, VERSION)
+    texts = [(it.gate_snapshot.content_sha256, it.job.prompt_version) for it in runs]
+    today = [pair for pair, text in zip(runs, texts, strict=True) if text == now]
     done = [pair for pair in today if pair.decision]
     waiting = [pair.job_id for pair in today if pair.job.status in OPEN_JOB_STATUSES]
     state = STALE if len(today) < len(runs) else NOT_MEASURED
     if done or waiting:
         state = MEASURED if done else QUEUED
-    return _case_json(
-        case,
-        [pair.decision for pair in done],
-        state=state,
-        review_pair_ids=[pair.pk for pair in done],
-        open_job_ids=waiting,
-    )
+    result = _case_json(case, [pair.decision for pair in done], state)
+    result.review_pair_ids, result.open_job_ids = [pair.pk for pair in done], waiting
+    return result
 
 
-def _case_json(
-    case: GateCase,
-    decisions: list[str],
-    *,
-    state: str = MEASURED,
-    review_pair_ids: Sequence[int] = (),
-    open_job_ids: Sequence[int] = (),
-) -> CaseResultJson:
+def _case_json(case: GateCase, decisions: list[str], state: str = MEASURED) -> CaseResultJson:
     flagged = sum(decision in QUEUED_DECISIONS for decision in decisions)
     as_severe = decisions.count(case.severity) if case.severity else flagged
     right = flagged if case.expect is Expectation.FLAG else decisions.count(Decision.PASS)
@@ -126,8 +174,8 @@ def _case_json(
         right=right,
         other_severity=flagged - as_severe,
         missed=not decisions or right < len(decisions),
-        review_pair_ids=list(review_pair_ids),
-        open_job_ids=list(open_job_ids),
+        review_pair_ids=[],
+        open_job_ids=[],
     )
 
 
@@ -136,13 +184,10 @@ def _gate_json(
 ) -> GateResultJson:
     counted = [case for case in cases if not case.draft]
     # By case, for each of its runs that decided, whether it flagged the case.
-    flags = [
-        (
-            case.expect,
-            [word in QUEUED_DECISIONS for word in case.decisions if word in ACCEPTING_DECISIONS],
-        )
-        for case in counted
-    ]
+    flags = []
+    for case in counted:
+        decided = [word for word in case.decisions if word in ACCEPTING_DECISIONS]
+        flags.append((case.expect, [word in QUEUED_DECISIONS for word in decided]))
 
     def flagged(expect: Expectation) -> PortionJson:
         tried = [of_case for expected, of_case in flags if expected == expect and of_case]
@@ -167,23 +212,17 @@ def _gate_json(
 def _portion(found: Sequence[bool], *, cases: int) -> PortionJson:
     """Count the runs that are so; those of one case say no more than one about other texts."""
     bound = Proportion(cases if all(found) else 0, cases).bound if len({*found}) == 1 else None
-    told = None if bound is None else round(bound, _DIGITS)
+    told = None if bound is None else round(bound, 4)
     return PortionJson(count=sum(found), of=len(found), bound=told)
 
 
 def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decision:
-    """Judge a text by the rule of a gate."""
-    given = rule_input(text, note_path=note_path, linker=corpus.linker)
-    return judge(gate.rule, given).decision
+    return judge(gate.rule, rule_input(text, note_path, corpus.linker)).decision
 
 
 @dataclass(frozen=True)
 class TrialRequest:
-    """A request to try gates on their cases.
-
-    :param repeat: how often a partition is to have answered each case.
-    :param batch_size: cases of a gate in one prompt; with 1, no case can be guessed from the others.
-    """
+    """A request to try gates on their cases, so often, so many cases of a gate in a prompt."""
 
     gates: Sequence[Gate]
     model_partition: str
@@ -197,7 +236,7 @@ def create_trials(request: TrialRequest, *, corpus: Corpus, now: datetime) -> li
     factory = JobFactory(request.model_partition, corpus=corpus, actor=request.actor, now=now)
     results = read_gate_results(corpus, request.gates, partitions=[request.model_partition])
     job_ids = {job for gate in results for case in gate.cases for job in case.open_job_ids}
-    for some in batched(_wanting(request, results, corpus), _JOBS_PER_TRANSACTION):
+    for some in batched(_wanting(request, results, corpus), 50):
         made, _skipped = factory.create(some, purpose=JobPurpose.TRIAL)
         job_ids.update(made)
     return sorted(job_ids)
@@ -210,10 +249,8 @@ def plan_trials(
     paths = {
         (gate.gate_path, case.note_path): case.case_path for gate in results for case in gate.cases
     }
-    return [
-        [paths[pair.gate_path, pair.note_path] for pair in group.items]
-        for group in _wanting(request, results, corpus)
-    ]
+    groups = _wanting(request, results, corpus)
+    return [[paths[pair.gate_path, pair.note_path] for pair in group.items] for group in groups]
 
 
 def _wanting(
@@ -228,10 +265,8 @@ def _wanting(
             pair = DraftPair(NoteText.of(case.note_path, case.text.encode()), gate)
             for number in range(len(of_case.decisions + of_case.open_job_ids), request.repeat):
                 rounds[number].append(pair)
-    return chain.from_iterable(
-        group_targets(pairs, grouping=Grouping.GATE, batch_size=request.batch_size)
-        for pairs in rounds
-    )
+    group = partial(group_targets, grouping=Grouping.GATE, batch_size=request.batch_size)
+    return chain.from_iterable(map(group, rounds))
 
 
 _MOST_CHANGED = 0.3
@@ -286,47 +321,34 @@ class NoSeed(InputRejected):
 
 def render_seed_prompt(gate: Gate, note: NoteText) -> str:
     """The prompt that asks a model for a seed; its answer goes to `case_of_answer`."""
-    lines = [
-        _TASK.format(note_path=note.path),
-        *framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text),
-        "\n# The note\n",
-        *framed("NOTE", note.path, note.text),
-    ]
+    framed_gate = framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)
+    lines = [_TASK.format(note_path=note.path), *framed_gate, "\n# The note\n"]
+    lines += framed("NOTE", note.path, note.text)
     return "".join(f"{line}\n" for line in lines)
 
 
 def case_of_answer(answer: str, note: NoteText) -> str:
-    """Make a draft of a case of what a model answered.
-
-    :raises NoSeed: it gave none, left the note as it is, or rewrote it.
-    """
+    """Make a draft of a case of what a model answered, or raise NoSeed."""
     text = answer.strip() + "\n"
     if text.startswith("NONE:"):
         raise NoSeed(f"{note.path}: the model made no seed: {text[5:].strip()}")
     changed = body_ratio(note.text, text)
     if text.strip() == note.text.strip() or changed > _MOST_CHANGED:
-        raise NoSeed(
-            f"the answer changes {changed:.0%} of the words of {note.path}; a seed is a small edit,"
-            f" of {_MOST_CHANGED:.0%} at most",
-            hint="ask again, or take another note",
-        )
+        much = f"the answer changes {changed:.0%} of the words of {note.path}"
+        message = f"{much}; a seed is a small edit, of {_MOST_CHANGED:.0%} at most"
+        raise NoSeed(message, hint="ask again, or take another note")
     return _draft(text, note)
 
 
 def case_by_rule(corpus: Corpus, gate: Gate, note: NoteText) -> str | None:
-    """Bring the fault of the gate's rule into the note; None: no mechanical edit does that.
-
-    :raises NoSeed: the note has the fault already, or the edit does not show in it.
-    """
+    """Bring the fault of the gate's rule into the note; None: no mechanical edit does that."""
     if gate.rule not in RULES or gate.rule not in _FAULTS:
         return None
     text = f"{note.text.rstrip()}\n\n{_FAULTS[gate.rule]}\n"
     before, after = (judge_case(corpus, gate, one, note.path) for one in (note.text, text))
     if before is not Decision.PASS or after is Decision.PASS:
-        raise NoSeed(
-            f"{note.path}: the rule {gate.rule} decides {before} before the edit, {after} after it",
-            hint="take another note",
-        )
+        decided = f"the rule {gate.rule} decides {before} before the edit, {after} after it"
+        raise NoSeed(f"{note.path}: {decided}", hint="take another note")
     return _draft(text, note)
 
 

@@ -15,8 +15,7 @@ from django.db.models import QuerySet
 from review import models
 from review.domain.paths import sha256_hex
 from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable, folder_name
-from review.jobs.mirror import load_job_files, rewrite_job_files
-from review.jobs.prompts import render_job_prompt
+from review.jobs.files import load_job_files, render_job_prompt, rewrite_job_files
 from review.knowledge_base import Corpus
 from review.settings import Config
 from review.upkeep.documents import CheckResult, CheckState, check_faults

@@ -9,8 +9,6 @@ from django.views.generic import RedirectView
 
 from review.web.core import middleware, responses
 from review.web.pages import (
-    events,
-    findings,
     gates,
     jobs,
     matrix,
@@ -30,7 +28,7 @@ urlpatterns = [
     path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job", permanent=True)),
     path("jobs/<int:job_id>/request-missing", jobs.request_missing, name="request-missing"),
     path("jobs/<int:job_id>/<str:name>", jobs.job_file, name="job-file"),
-    path("events/", events.events, name="events"),
+    path("events/", start.events, name="events"),
     path("looks/", reviews.looks, name="looks"),
     path("looks/request", reviews.request_again, name="request-again"),
     path("reviews/<int:pair_id>/", reviews.review, name="review"),
@@ -50,11 +48,11 @@ urlpatterns = [
     path("gates/<path:gate_id>", gates.gate, name="gate"),
     path("search", search.search, name="search"),
     path("queue/", queue.queue, name="queue"),
-    path("findings/<slug:fingerprint>/", findings.finding, name="finding"),
-    path("findings/<slug:fingerprint>/decision", findings.decide, name="finding-decide"),
-    path("queue/dispose", findings.dispose, name="queue-dispose"),
-    path("queue/all", findings.all_matching, name="queue-all"),
-    path("queue/undo", findings.take_back, name="queue-undo"),
+    path("findings/<slug:fingerprint>/", queue.finding, name="finding"),
+    path("findings/<slug:fingerprint>/decision", queue.decide, name="finding-decide"),
+    path("queue/dispose", queue.dispose, name="queue-dispose"),
+    path("queue/all", queue.all_matching, name="queue-all"),
+    path("queue/undo", queue.take_back, name="queue-undo"),
     path(
         "login/",
         LoginView.as_view(template_name="review/login.html", redirect_authenticated_user=True),

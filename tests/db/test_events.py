@@ -10,7 +10,7 @@ import pytest
 from review.models import Acceptance, DecisionEvent, Disposition, JobEvent
 from review.vocabulary import AcceptanceKind, JobStatus
 from review.web.core.filters import Filters, write_place
-from review.web.pages.events import EventKind, newest_events
+from review.web.pages.start import EventKind, newest_events
 from tests.builders import NOW
 from tests.rows import (
     acceptance_row,

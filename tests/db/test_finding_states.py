@@ -9,7 +9,7 @@ import pytest
 from review.acceptance import finding_states as projection
 from review.acceptance.finding_states import notes_off_the_queue, rebuild_finding_states
 from review.models import CurrentAcceptance, FindingState
-from review.queue import notes as looking
+from review.queue import columns as looking
 from review.upkeep.doctor import check_queue, rebuild_acceptances
 from review.upkeep.documents import CheckState
 from tests.builders import NOTE, NOW, make_root, write_note

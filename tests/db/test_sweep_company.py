@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.ingest.load import JobMoved
-from review.jobs.mirror import finish_job_files
+from review.jobs.files import finish_job_files
 from review.models import ReviewJob, ReviewPair
 from review.sweeps.run_jobs import run_jobs
 from review.vocabulary import JobStatus

@@ -18,8 +18,8 @@ _DATA = re.compile(
 _HTML_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 # Its words, between quotation marks or brackets, may go on to the next blank line.
 _LABEL_COMMENT = re.compile(
-    r"^[ \t>]*\[(?://|\W{0,3}|_|comment|hidden)\]:[ \t]*(?:#|<>)(?:[ \t]*\n?[ \t>]*"
-    r"(?:\(|([\"']))(?:[^\n]|\n(?![ \t>]*\n))*?(?(1)\1|\))[ \t]*$|.*$)\n?",
+    r"^[ \t>]*+\[(?://|\W{0,3}|_|comment|hidden)\]:[ \t]*(?:#|<>)(?:[ \t]*+(?:\n[ \t>]*+)?"
+    r"(?:\(|([\"']))(?:[^\n]|\n(?![ \t>]*(?:\n|\[[^\]\n]*\]:)))*?(?(1)\1|\))[ \t]*$|.*$)\n?",
     re.IGNORECASE | re.MULTILINE,
 )
 _SLOT_COMMENT = re.compile(r"\{\{-?\s*/\*|<%#|\{%-?\s*#")
@@ -63,7 +63,7 @@ def without_comments(text: str, flavour: Flavour = COMMONMARK) -> str:
             lines[start:end] = [*left, *[""] * (end - start - len(left))]
     body = "\n".join(lines)
     body = _LABEL_COMMENT.sub(
-        lambda found: found[0] if body.count("\n", 0, found.start()) in kept else "", body
+        lambda found: found[0] if kept and body.count("\n", 0, found.start()) in kept else "", body
     )
     return text[:offset] + re.sub(r"\n{3,}", "\n\n", body)
 

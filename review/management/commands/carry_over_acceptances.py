@@ -14,8 +14,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
-from review.acceptance.documents import CarryOverJson
+from review.acceptance.carry_over import (
+    CarryOverJson,
+    CarryRequest,
+    carry_over_acceptances,
+)
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR
 from review.management.kit.command import ReviewCommand, request_of
@@ -62,9 +65,8 @@ class Command(ReviewCommand):
             yield f"{verbs[bool(result.retired)]}: {path} ({told})"
 
     def _left(self, result: CarryOverJson) -> Iterator[str]:
-        said = Counter(
+        for (code, message), number in Counter(
             (item.code, item.message) for item in (*result.refused, *result.not_identical)
-        )
-        for (code, message), number in said.items():
+        ).items():
             why = "not identical" if code == "not-identical" else "refused"
             yield f"{why}: {message}" + f" (pairs: {number})" * (number > 1)

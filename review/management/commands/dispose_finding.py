@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from review.acceptance.documents import DisposedAllJson, DisposedJson
 from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import ACTOR, Option
 from review.management.kit.command import ReviewCommand
 from review.management.kit.output import one_line
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
-from review.queue.triage import dispose_each
+from review.queue.triage import DisposedAllJson, DisposedJson, dispose_each
 from review.vocabulary import DispositionState
 
 
@@ -42,8 +41,7 @@ class Command(ReviewCommand):
             mark, reason = name.strip().lower(), options["reason"] or ""
             answers = [FixAnswer(mark, DispositionState(state), reason)]
         else:
-            given = decode_output(self.read_input("-"))
-            answers = read_fix_answers(given, source="standard input")
+            answers = read_fix_answers(decode_output(self.read_input("-")), source="standard input")
         done = dispose_each(answers, actor=options["actor"], corpus=self.corpus, now=self.now)
         self.show(done[0] if state else DisposedAllJson(findings=done), map(_line, done))
 

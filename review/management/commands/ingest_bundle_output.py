@@ -15,8 +15,8 @@ from review.errors import ExitCode, InputRejected, UsageRefused
 from review.ingest.ingest import ingest_jobs, submit_reviews
 from review.ingest.load import IngestRequest, RefusedJob
 from review.job_files import MAX_OUTPUT_BYTES
+from review.jobs.files import ready_job_ids
 from review.jobs.job_documents import IngestedJobJson, IngestedJson
-from review.jobs.output_states import ready_job_ids
 from review.jobs.provenance import names_no_model
 from review.management.kit.arguments import ACTOR, Option, harness
 from review.management.kit.command import ReviewCommand, request_of, require_option

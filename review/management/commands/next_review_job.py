@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from review.errors import ExitCode, UsageRefused
-from review.jobs.claim import ClaimRequest
+from review.jobs.claim import ClaimRequest, TakeRequest, take_jobs
 from review.jobs.job_documents import TakenJson
-from review.jobs.take import TakeRequest, take_jobs
 from review.management.kit.arguments import ACTOR, SCOPE, SELECTION, Option, harness
 from review.management.kit.command import ReviewCommand, request_of
 from review.management.kit.output import selection_request

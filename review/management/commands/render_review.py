@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from review.errors import ExitCode
-from review.findings.documents import QueueFindingJson
+from review.findings.states import QueueFindingJson
 from review.management.kit.arguments import OneOf
 from review.management.kit.command import ReadingCommand, request_of, require_option
 from review.management.kit.output import finding_state, one_line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from review.ingest.reread import reread_reviews
+from review.ingest.parse import reread_reviews
 from review.management.kit.arguments import ACTOR
 from review.management.kit.command import ReviewCommand
 

@@ -28,8 +28,7 @@ class Command(StorelessCommand):
     }
 
     def handle(self, *args: Any, **options: Any) -> None:
-        note = options["note"] or ""
-        listed = list_gates(self.corpus, options["gates"], note=note)
+        listed = list_gates(self.corpus, options["gates"], note=options["note"] or "")
         cut(listed, "gates", options, lambda gate: (gate.gate_path,), lens="lens")
         width = max((len(gate.gate_id) for gate in listed.gates), default=0)
         lines = [

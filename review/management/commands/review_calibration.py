@@ -11,8 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from review.calibration.calibration import read_calibration
-from review.calibration.documents import CalibrationJson, GateRecordJson, ShareJson, TrackRecordJson
+from review.calibration.calibration import (
+    CalibrationJson,
+    GateRecordJson,
+    ShareJson,
+    TrackRecordJson,
+    read_calibration,
+)
 from review.domain.statistics import FEW, NOISY
 from review.errors import ExitCode
 from review.jobs.provenance import unknown_partitions

@@ -16,8 +16,7 @@ from review.errors import ExitCode, UsageRefused
 from review.management.kit.arguments import Option
 from review.management.kit.command import StorelessCommand
 from review.selection.names import read_named_note
-from review.trials.documents import GateSeedJson
-from review.trials.results import case_by_rule, case_of_answer, render_seed_prompt
+from review.trials.results import GateSeedJson, case_by_rule, case_of_answer, render_seed_prompt
 
 
 class Command(StorelessCommand):

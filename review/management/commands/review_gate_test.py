@@ -24,8 +24,14 @@ from review.management.kit.sweeping import worker_of
 from review.runners.rules.judge import RULES
 from review.settings import RULES_PARTITION
 from review.sweeps.run_jobs import RunResult, run_jobs
-from review.trials.documents import CaseResultJson, GateTestJson
-from review.trials.results import TrialRequest, create_trials, plan_trials, read_gate_results
+from review.trials.results import (
+    CaseResultJson,
+    GateTestJson,
+    TrialRequest,
+    create_trials,
+    plan_trials,
+    read_gate_results,
+)
 from review.vocabulary import JobStatus
 
 MISS = "miss"

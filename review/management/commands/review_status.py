@@ -19,8 +19,7 @@ from review.jobs.costs import CostJson, CostsJson, read_costs
 from review.management.kit.arguments import OneOf, Option
 from review.management.kit.command import ReadingCommand
 from review.management.kit.output import counted, problem_lines
-from review.overview.documents import StatusJson
-from review.overview.status import FailOn, read_status, step_lines
+from review.overview.status import FailOn, StatusJson, read_status, step_lines
 
 
 class Command(ReadingCommand):

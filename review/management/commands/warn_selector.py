@@ -17,14 +17,14 @@ from typing import Any
 from review.check.lock import queue_report
 from review.documents.base import Counts, Listed, count_by, problem_json
 from review.errors import ExitCode, UsageRefused
-from review.findings.documents import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
+from review.findings.states import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
 from review.management.kit import output
 from review.management.kit.arguments import LISTING, Option
 from review.management.kit.command import ReadingCommand
+from review.queue.columns import QueueSort
 from review.queue.entries import WarnQueue, queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.queue.sorting import QueueSort
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.names import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
@@ -76,8 +76,7 @@ class Command(ReadingCommand):
         # Notes that are gone are few, and end the listing.
         gone = () if summary else queue.deleted_notes
         if shape in REPORTS:
-            report = queue_report(part, queue.problems, corpus)
-            output.write_report(self, report, shape=shape)
+            output.write_report(self, queue_report(part, queue.problems, corpus), shape=shape)
         elif shape == "csv":
             self.write_raw(queue_csv(chain(part, gone)))
         else:

@@ -13,7 +13,7 @@ from review.check.documents import Report
 from review.documents.base import Key, Listed, ProblemJson, count_by, encode
 from review.domain.problems import Problem
 from review.errors import ExitCode
-from review.findings.documents import QueueFindingJson
+from review.findings.states import QueueFindingJson
 from review.ingest.load import RefusedJob
 from review.job_files import write_whole
 from review.jobs.job_documents import IngestedJobJson, RefusalJson

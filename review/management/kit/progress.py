@@ -35,7 +35,7 @@ def json_lines(
             "pairs_done": tally.pairs_done,
             "pairs_in_all": tally.pairs_in_all,
             "running": len(tally.running),
-            "spent_usd": tally.cost_usd,
+            "spent_usd": tally.cost.usd,
         }
         encoded = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
         # Whoever read this may have gone; the work goes on.
@@ -57,9 +57,9 @@ def line_of(event: SweepEvent) -> str:
 
 def numbers_of(tally: Tally, *, seconds: float) -> str:
     """Format the numbers beside the bar: the rate, running and failed jobs, and the cost so far."""
-    cost = tally.cost_usd
+    cost = tally.cost.usd
     amount = _AMOUNT_UNKNOWN if cost is None else f"${cost:.2f}"
-    if cost is not None and tally.jobs_without_cost:
+    if cost is not None and tally.cost.jobs_without_cost:
         amount += "+"
     failed = f" · {tally.jobs['failed']} failed" if tally.jobs["failed"] else ""
     rate = f"{60 * tally.pairs_done / seconds:.1f}/min · " if tally.pairs_done else ""

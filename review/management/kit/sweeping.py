@@ -25,8 +25,9 @@ from review.runners.api.provider import ApiProvider
 from review.runners.api.run import open_provider
 from review.runners.registry import find_runner
 from review.settings import RULES_PARTITION, Config
+from review.sweeps.executors import WorkerRequest, build_worker, resolve_editor
 from review.sweeps.feeder import Limits, SweepRequest
-from review.sweeps.progress import SweepJson, Tally
+from review.sweeps.progress import SweepCostJson, SweepJson, Tally
 from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.run_jobs import (
     Dispatch,
@@ -38,7 +39,6 @@ from review.sweeps.run_jobs import (
     watch_jobs,
 )
 from review.sweeps.sweep import plan_sweep, sweep
-from review.sweeps.workers import WorkerRequest, build_worker, resolve_editor
 from review.vocabulary import Grouping, JobStatus
 
 LOCAL = "local"
@@ -124,9 +124,9 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
     outcomes = Counter(note.outcome for note in fixed.notes)
     failed, refused = outcomes.pop(FAILED, 0), outcomes.pop(REFUSED, 0)
     planned = outcomes.pop(PLANNED, 0)
-    reason, tally = fixed.policy.reason, Tally()
+    reason, cost = fixed.policy.reason, SweepCostJson()
     for usage in fixed.usages:
-        tally.count_cost(usage)
+        cost.add(usage)
     return SweepJson(
         dry_run=bool(planned),
         model_partition=options["model"] or "",
@@ -138,7 +138,7 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
         stopped=reason,
         stopped_because=fixed.policy.because if reason else None,
         jobs={"completed": outcomes.total(), "failed": failed, "refused": refused},
-        cost=tally.cost(),
+        cost=cost,
         seconds=round((timezone.now() - began).total_seconds(), 3),
         fixes=list(fixed.notes),
         fix_record=fixed.record,
@@ -215,8 +215,7 @@ def _sweep_request(options: dict[str, Any], config: Config) -> SweepRequest:
     if find_runner(options["runner"], config=config).in_process:
         # A gate without a rule is not for the embedded reviewer.
         selection = replace(selection, rules_only=True)
-    limits = _limits(options, config)
-    return request_of(SweepRequest, options, selection=selection, limits=limits)
+    return request_of(SweepRequest, options, selection=selection, limits=_limits(options, config))
 
 
 def _limits(options: dict[str, Any], config: Config) -> Limits:

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from review.runners.api.provider import (
-    CACHE_FEATURE,
-    SCHEMA,
-    SCHEMA_FEATURE,
-    ApiProvider,
-    BatchResult,
-    BatchState,
-    BatchUndecided,
-    ModelCall,
-    account_of,
-    not_run,
-)
+from review.runners.api import provider
 from review.runners.cli.output import Places, count, listed, look, text
 from review.runners.outcome import Account
 from review.settings.file import RunnerSettings
@@ -31,7 +20,7 @@ _PLACES: Places = {
 }
 
 
-class AnthropicProvider(ApiProvider):
+class AnthropicProvider(provider.ApiProvider):
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import anthropic
 
@@ -41,15 +30,15 @@ class AnthropicProvider(ApiProvider):
         create, errors = messages.with_raw_response.create, anthropic.AnthropicError
         super().__init__(settings, key, create=create, batches=messages.batches, errors=errors)
 
-    def body(self, call: ModelCall) -> dict[str, Any]:
+    def body(self, call: provider.ModelCall) -> dict[str, Any]:
         content: list[dict[str, Any]] = [
             {"type": "text", "text": part} for part in call.shared_and_own if part
         ]
-        if CACHE_FEATURE not in self.without:
+        if provider.CACHE_FEATURE not in self.without:
             content[0]["cache_control"] = {"type": "ephemeral"}
         config: dict[str, Any] = {"effort": call.effort} if call.effort else {}
-        if SCHEMA_FEATURE not in self.without:
-            config["format"] = {"type": "json_schema", "schema": SCHEMA}
+        if provider.SCHEMA_FEATURE not in self.without:
+            config["format"] = {"type": "json_schema", "schema": provider.SCHEMA}
         return {
             "model": call.model,
             "max_tokens": self.settings.max_output_tokens,
@@ -62,7 +51,7 @@ class AnthropicProvider(ApiProvider):
         parts = [look(block, "text") for block in listed(document.get("content"))]
         stop = document.get("stop_reason")
         details = text(look(document, "stop_details.explanation")) or "it gives no reason"
-        return account_of(
+        return provider.account_of(
             document,
             _PLACES,
             answer="".join(part for part in parts if isinstance(part, str)),
@@ -74,24 +63,24 @@ class AnthropicProvider(ApiProvider):
         requests = [{"custom_id": name, "params": body} for name, body in bodies.items()]
         return self._batches.create(requests=requests)
 
-    def _state(self, batch: Any) -> BatchState:
+    def _state(self, batch: Any) -> provider.BatchState:
         ended = batch.processing_status == "ended"
-        return BatchState(batch.id, batch.created_at, ended, batch.expires_at)
+        return provider.BatchState(batch.id, batch.created_at, ended, batch.expires_at)
 
     def _holds(self, batch: Any, custom_ids: Sequence[str]) -> bool:
         counts: dict[str, int] = batch.request_counts.to_dict()
         if sum(counts.values()) != len(custom_ids):
             return False
         if batch.processing_status != "ended":
-            raise BatchUndecided(f"batch {batch.id} may be it, and is under way")
+            raise provider.BatchUndecided(f"batch {batch.id} may be it, and is under way")
         return any(line.custom_id in custom_ids for line in self._batches.results(batch.id))
 
-    def _results(self, batch_id: str) -> Iterator[BatchResult]:
+    def _results(self, batch_id: str) -> Iterator[provider.BatchResult]:
         for line in self._batches.results(batch_id):
             result = line.result.to_dict(mode="json")
             message, words = result.get("message"), text(look(result, "error.error.message"))
             if isinstance(message, dict):
-                yield BatchResult(line.custom_id, message)
+                yield provider.BatchResult(line.custom_id, message)
             else:
-                failure = not_run(str(result.get("type")), words or "")
-                yield BatchResult(line.custom_id, None, failure)
+                failure = provider.not_run(str(result.get("type")), words or "")
+                yield provider.BatchResult(line.custom_id, None, failure)

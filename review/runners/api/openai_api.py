@@ -8,17 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from review.runners.api.provider import (
-    CACHE_FEATURE,
-    SCHEMA,
-    SCHEMA_FEATURE,
-    ApiProvider,
-    BatchResult,
-    BatchState,
-    ModelCall,
-    account_of,
-    not_run,
-)
+from review.runners.api import provider
 from review.runners.cli.output import Places, count, look, table, text
 from review.runners.outcome import Account
 from review.settings.file import RunnerSettings
@@ -37,7 +27,7 @@ _UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _FAILED = "failed"
 
 
-class OpenAIProvider(ApiProvider):
+class OpenAIProvider(provider.ApiProvider):
     def __init__(self, settings: RunnerSettings, *, key: str) -> None:
         import openai
 
@@ -48,21 +38,21 @@ class OpenAIProvider(ApiProvider):
         super().__init__(settings, key, create=create, batches=client.batches, errors=errors)
         self._files = client.files
         if settings.address:  # other servers cache by themselves, and may refuse to be told how
-            self.without.add(CACHE_FEATURE)
+            self.without.add(provider.CACHE_FEATURE)
 
-    def body(self, call: ModelCall) -> dict[str, Any]:
+    def body(self, call: provider.ModelCall) -> dict[str, Any]:
         shared, own = call.shared_and_own
         content: Any = call.prompt
         extra: dict[str, Any] = {"reasoning_effort": call.effort} if call.effort else {}
-        if CACHE_FEATURE not in self.without:
+        if provider.CACHE_FEATURE not in self.without:
             content = [
                 {"type": "text", "text": shared, "prompt_cache_breakpoint": {"mode": "explicit"}},
                 {"type": "text", "text": own},
             ]
             extra["prompt_cache_options"] = {"mode": "explicit"}
             extra["prompt_cache_key"] = hashlib.sha256(shared.encode()).hexdigest()[:32]
-        if SCHEMA_FEATURE not in self.without:
-            schema = {"name": "reviews", "strict": True, "schema": SCHEMA}
+        if provider.SCHEMA_FEATURE not in self.without:
+            schema = {"name": "reviews", "strict": True, "schema": provider.SCHEMA}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         # Servers other than OpenAI's know the older name.
         limit = "max_tokens" if self.settings.address else "max_completion_tokens"
@@ -80,7 +70,7 @@ class OpenAIProvider(ApiProvider):
         choice = look(document, "choices.0")
         stop = look(choice, "finish_reason")
         filtered = "its content filter stopped the answer" if stop == "content_filter" else ""
-        account = account_of(
+        account = provider.account_of(
             document,
             _PLACES,
             answer=text(look(choice, "message.content")) or "",
@@ -107,11 +97,11 @@ class OpenAIProvider(ApiProvider):
             metadata={_MARK: mark},
         )
 
-    def _state(self, batch: Any) -> BatchState:
+    def _state(self, batch: Any) -> provider.BatchState:
         errors = (batch.errors.data if batch.errors else None) or []
         problem = "; ".join(item.message or item.code or "" for item in errors[:3]) or batch.status
         until = batch.expires_at
-        return BatchState(
+        return provider.BatchState(
             batch.id,
             datetime.fromtimestamp(batch.created_at, UTC),
             ended=batch.status not in _UNDER_WAY,
@@ -122,17 +112,19 @@ class OpenAIProvider(ApiProvider):
     def _holds(self, batch: Any, custom_ids: Sequence[str]) -> bool:
         return (batch.metadata or {}).get(_MARK) in custom_ids
 
-    def _results(self, batch_id: str) -> Iterator[BatchResult]:
+    def _results(self, batch_id: str) -> Iterator[provider.BatchResult]:
         batch = self._batches.retrieve(batch_id)
         for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
             for line in self._files.content(file_id).text.splitlines():
                 yield _result(json.loads(line))
 
 
-def _result(line: Mapping[str, Any]) -> BatchResult:
+def _result(line: Mapping[str, Any]) -> provider.BatchResult:
     status, body = count(look(line, "response.status_code")), table(look(line, "response.body"))
     if status == 200:
-        return BatchResult(str(line.get("custom_id")), body)
+        return provider.BatchResult(str(line.get("custom_id")), body)
     code = text(look(line, "error.code")) or ""
     words = text(look(line, "error.message")) or text(look(body, "error.message")) or ""
-    return BatchResult(str(line.get("custom_id")), None, not_run(code, words, status=status))
+    return provider.BatchResult(
+        str(line.get("custom_id")), None, provider.not_run(code, words, status=status)
+    )

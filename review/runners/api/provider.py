@@ -16,19 +16,7 @@ import msgspec
 
 from review.errors import ReviewError
 from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
-from review.runners.cli.output import (
-    MAX_REASON,
-    MAX_SAID,
-    Places,
-    clean,
-    encoded,
-    failure_of,
-    gather,
-    limit_named_by,
-    look,
-    stopped_at_limit,
-    text,
-)
+from review.runners.cli import output
 from review.runners.outcome import Account, RunnerFailure
 from review.settings.file import RunnerSettings
 from review.vocabulary import Decision, FailureCode, Severity
@@ -98,8 +86,7 @@ class _Review(msgspec.Struct):
 def read_reviews(answer: str, *, ordinals: Sequence[int]) -> dict[int, TypedReview]:
     """Return the reviews by ordinal; empty where the answer is no such JSON.
 
-    Of an answer that was cut off the whole entries count. One that breaks the schema, is of no
-    requested pair, or repeats one is left out: its pair counts as missing.
+    Of an answer that was cut off the whole entries count; bad or repeated ones are left out.
     """
     found: dict[int, TypedReview] = {}
     for entry in _entries(answer):
@@ -194,8 +181,7 @@ class BatchResult:
 class ApiProvider(ABC):
     """One API at one address; `without` has the optional features that its server lacks.
 
-    :param create: the SDK's call for one reply; its own retries are off.
-    :param batches: the SDK's calls for batches.
+    `create` is the SDK's call for one reply, without its own retries; `batches` those for batches.
     """
 
     def __init__(
@@ -226,10 +212,7 @@ class ApiProvider(ABC):
         return TEXT_INSTRUCTIONS if SCHEMA_FEATURE in self.without else INSTRUCTIONS
 
     def do_without(self, refused: ProviderFailed, *, was_without: set[str]) -> bool:
-        """Leave out what the refusal names from now on; False where it names nothing optional.
-
-        :param was_without: what the refused request had left out: others may be quicker.
-        """
+        """Leave out what the refusal names from now on; False where it names nothing optional."""
         if refused.status not in (400, 422):
             return False
         named = {
@@ -241,13 +224,9 @@ class ApiProvider(ABC):
         return bool(named - was_without)
 
     def send(self, body: Mapping[str, Any], *, timeout: float) -> Mapping[str, Any]:
-        """Ask once, for `timeout` seconds.
-
-        :raises ProviderFailed: there is no answer.
-        """
+        """Ask once, for `timeout` seconds, or raise ProviderFailed."""
         with self._translated():
-            response = self._create(**body, timeout=timeout)
-            document = json.loads(response.http_response.content)
+            document = json.loads(self._create(**body, timeout=timeout).http_response.content)
             if not isinstance(document, dict):
                 raise ValueError(f"expected an object, got {str(document)[:99]}")  # noqa: TRY004
             return document
@@ -258,10 +237,7 @@ class ApiProvider(ABC):
             return self._state(self._submit(bodies))
 
     def find(self, custom_ids: Sequence[str], *, since: datetime) -> BatchState | None:
-        """The batch that holds these requests, where its submission was not recorded.
-
-        :raises BatchUndecided: one may be it: only the results of a batch tell custom ids.
-        """
+        """The batch that holds these requests; BatchUndecided: one without results may be it."""
         with self._translated():
             for batch in self._batches.list(limit=100):
                 state = self._state(batch)
@@ -304,21 +280,21 @@ class ApiProvider(ABC):
         except self._errors as error:
             raise _failed(error, self._key) from error
         except (ValueError, RecursionError) as error:
-            reason = f"the provider's answer is no JSON: {clean(str(error), limit=MAX_REASON)}"
+            reason = f"the provider's answer is no JSON: {output.clean(str(error), limit=output.MAX_REASON)}"
             raise ProviderFailed(RunnerFailure(FailureCode.RUNNER_ERROR, reason)) from error
 
 
 def account_of(
-    document: Mapping[str, Any], places: Places, *, answer: str, stop: object, refusal: str
+    document: Mapping[str, Any], places: output.Places, *, answer: str, stop: object, refusal: str
 ) -> Account:
     """The account of a reply; `stop` is the provider's word for its end."""
-    told = dict.fromkeys(_COUNTED, 0) | gather([document], places)
-    model, limit = text(document.get("model")), limit_named_by(stop)
-    failure = stopped_at_limit(limit) if limit else None
+    told = dict.fromkeys(_COUNTED, 0) | output.gather([document], places)
+    model, limit = output.text(document.get("model")), output.limit_named_by(stop)
+    failure = output.stopped_at_limit(limit) if limit else None
     if refusal:
-        reason = f"the model refused to answer: {clean(refusal, limit=MAX_SAID)}"
+        reason = f"the model refused to answer: {output.clean(refusal, limit=output.MAX_SAID)}"
         failure = RunnerFailure(FailureCode.RUNNER_ERROR, reason)
-    return Account(encoded(answer), failure, told, (model,) if model else ())
+    return Account(output.encoded(answer), failure, told, (model,) if model else ())
 
 
 def not_run(kind: str, message: str, *, status: int | None = None) -> RunnerFailure:
@@ -328,7 +304,7 @@ def not_run(kind: str, message: str, *, status: int | None = None) -> RunnerFail
     elif "expired" in kind:
         failure = RunnerFailure(FailureCode.RUNNER_TIMEOUT, "the batch expired before it ran")
     else:
-        failure = failure_of(message, status=status, fallback=kind or "no reason given")
+        failure = output.failure_of(message, status=status, fallback=kind or "no reason given")
     return replace(failure, is_attempt=False)
 
 
@@ -342,17 +318,21 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _failed(error: Exception, key: str) -> ProviderFailed:
     body, cause = getattr(error, "body", None), error.__cause__
-    words = text(look(body, "message")) or text(look(body, "error.message")) or str(error)
+    words = (
+        output.text(output.look(body, "message"))
+        or output.text(output.look(body, "error.message"))
+        or str(error)
+    )
     words = words.replace(key, "…") if key else words
     status: int | None = getattr(error, "status_code", None)
     if status is None:
         if type(cause).__name__ in ("ReadTimeout", "WriteTimeout"):
             reason = "the provider did not answer in time"
             return ProviderFailed(RunnerFailure(FailureCode.RUNNER_TIMEOUT, reason))
-        why = clean(f"{words} {cause or ''}", limit=MAX_REASON)
+        why = output.clean(f"{words} {cause or ''}", limit=output.MAX_REASON)
         reason = f"the connection to the provider failed: {why}"
         return ProviderFailed(RunnerFailure(FailureCode.RUNNER_ERROR, reason, retryable=True))
-    failure = failure_of(words, status=status, fallback="no reason given")
+    failure = output.failure_of(words, status=status, fallback="no reason given")
     response: Any = getattr(error, "response", None)
     pause = retry_after(response.headers) if failure.retryable else None
     wait = "" if pause is None else f", retry after {pause:.0f} seconds"

@@ -39,10 +39,7 @@ class KeyNotSet(InputRejected):
 def open_provider(
     settings: RunnerSettings, *, environ: Mapping[str, str] = os.environ
 ) -> ApiProvider:
-    """The provider of a runner that has a kind; nothing is sent.
-
-    :raises RunnerNotInstalled, KeyNotSet: its SDK or its key is not there.
-    """
+    """The provider of a runner that has a kind; nothing is sent."""
     kind = settings.kind or ApiKind.OPENAI
     default, provider = _PROVIDERS[kind]
     if importlib.util.find_spec(kind.value) is None:

@@ -38,10 +38,7 @@ _Fill = tuple[int, int, str]  # start and end of a span, and what each of its ch
 
 @dataclass(frozen=True, slots=True)
 class InlineLink:
-    """A link, image or footnote mark; `start` and `end` are offsets in the block's text.
-
-    `text` is what is shown (or the alternative text), `target` the address or the footnote's name.
-    """
+    """A link, image or footnote mark, its text and target; offsets are in the block's text."""
 
     text: str
     target: str
@@ -52,10 +49,7 @@ class InlineLink:
 
 @dataclass
 class Inline:
-    """The content of a block; `masked` is as long as its text, line feeds in the same places.
-
-    `links` lead somewhere: there are no embeds and autolinks among them.
-    """
+    """The content of a block; `masked` is as long; embeds and autolinks are no `links`."""
 
     masked: str = ""
     links: list[InlineLink] = field(default_factory=list)
@@ -243,11 +237,7 @@ class Block:
         end: int | None = None,
         severity: Severity = Severity.WARN,
     ) -> TypedFinding:
-        """Make a finding that quotes the line around an offset of the text; of a cell, the row.
-
-        :param before: how many characters in front of the offset may be quoted, in whole words.
-        :param end: an offset that the quote stops at.
-        """
+        """Make a finding that quotes the line around an offset, or the row; not beyond `end`."""
         start = self.text.rfind("\n", 0, at) + 1
         if at - before > start:
             start = self.text.find(" ", at - before, at) + 1 or at - before

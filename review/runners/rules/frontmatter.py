@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
@@ -18,12 +19,16 @@ _FEWEST_WORDS = 4
 _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
 _DEEP = 3  # a level
+_HARDLY_ANY = 0.05  # of the notes
+_HOME = re.compile(r"(?:^|/)_?(?:index|root|home|.*template.*)\.mdx?$", re.IGNORECASE)
+_HIDDEN = re.compile(r"<!--|\s+---")  # a frontmatter that is none
 _TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
 _VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,4}){1,3}")
 _PARTIAL = re.compile(
     r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
     r"|components|\.github)/|/_[^/]+\.mdx?$"
 )
+_BY_FRONTMATTER = ("hugo", "jekyll", "zola")  # by which a file is a page
 _NAMED_BY_FILE = ("logseq", "mkdocs", "obsidian")
 _CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _DATE = re.compile(r"[\d\s./:_-]+")
@@ -59,18 +64,25 @@ def _opening(page: Page) -> Block | None:
 
 
 def _is_piece(page: Page) -> bool:
-    """True if it may be a part of a text: it opens with a heading, or has no section or a frame."""
+    """True if it may be part of a text: opens with a heading, has no section, is included."""
     opening = _opening(page)
     opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
     is_home = bool(page.field("home"))
-    return opens_with_heading or is_home or all(block.level >= _DEEP for block in page.headings)
+    is_included = page.given.flavour.name in _BY_FRONTMATTER and not page.frontmatter.fields
+    return (
+        opens_with_heading
+        or is_home
+        or is_included
+        or all(block.level >= _DEEP for block in page.headings)
+    )
 
 
 def _names_title(page: Page) -> bool:
     """True if the title is the file's name, is another note's, or cannot be read."""
     if page.given.flavour.name in _NAMED_BY_FILE or _PARTIAL.search(page.given.note_path):
         return True
-    return page.frontmatter.problem is not None and bool(_TITLE_KEY.search(page.given.text))
+    is_read = page.frontmatter.problem is None and not _HIDDEN.match(page.given.text)
+    return not is_read and bool(_TITLE_KEY.search(page.given.text))
 
 
 @rule(
@@ -89,12 +101,12 @@ def title_matches_h1(page: Page) -> Iterator[TypedFinding]:
         return
     one, other = set(stated.split()), set(heading.split())
     short, long = sorted(map(letters_only, (stated, heading)), key=len)
-    if one <= other or other <= one or short in long:
+    if one <= other or other <= one or short in long or _SLOT.search(page.title):
         return
-    yield page.finding(
-        f"the heading says {shown(page.title)}, the frontmatter's title {shown(page.field('title'))}",
-        page.title_line,
-    )
+    key = shown(page.field("title"))
+    said = f"the heading says {shown(page.title)}, the frontmatter's title {key}"
+    # It may be a title of the first section, and the other one a menu's or a search engine's.
+    yield page.finding(said, page.title_line, severity=Severity.INFO)
 
 
 @rule(
@@ -102,13 +114,21 @@ def title_matches_h1(page: Page) -> Iterator[TypedFinding]:
     "Name the claim or the subject, so that the title alone tells a reader whether to open it.",
 )
 def non_descriptive_title(page: Page) -> Iterator[TypedFinding]:
-    if page.title and _is_empty_title(page.title, page.given.note_path):
+    path = page.given.note_path
+    titles = [page.title, page.field("title")]
+    if page.given.flavour.name in _NAMED_BY_FILE:
+        titles.append(posixpath.splitext(posixpath.basename(path))[0])
+    is_index = _HOME.search(path)  # of the folder that names it
+    if page.title and not is_index and all(_is_empty_title(t, path) for t in titles if t):
         said = f"the title {shown(page.title)} does not say what the note is about"
         yield page.finding(said, page.title_line)
 
 
 def _is_empty_title(title: str, note_path: str) -> bool:
-    stem = note_path.rpartition("/")[2].rpartition(".")[0]
+    name = note_path.rpartition("/")[2].rpartition(".")[0]
+    stem = name.rpartition(".")[2]  # the names before it, in Dendron, say of which subject it is
+    if plain(title) == plain(stem) != plain(name):
+        return False
     if title.startswith("`") or _VERSION.fullmatch(title) or _SLOT.search(title):
         return False
     is_file_name = _FILE_NAME.fullmatch(title) and plain(title) != plain(stem)
@@ -131,7 +151,9 @@ def missing_description(page: Page) -> Iterator[TypedFinding]:
     said = "the description is empty" if line else "there is no description"
     if line and page.frontmatter.fields[page.description_key]:
         said = "the description is a list or a mapping, expected one text"
-    yield page.finding(said, line)
+    facts = page.given.repository
+    is_unused = facts is not None and facts.share_with(page.description_key) < _HARDLY_ANY
+    yield page.finding(said, line, severity=info_if(is_unused))
 
 
 @rule(

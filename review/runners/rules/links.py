@@ -237,7 +237,7 @@ def vague_link_text(page: Page) -> Iterator[TypedFinding]:
 _FOOTNOTE_NAME = re.compile(r"(?=[^\W_])[\w-]{1,60}")
 _RANGE = re.compile(r"\w-\w")
 _REFERENCE = re.compile(r"(?<!!)\[([^\[\]]+)\]\[([^\[\]^][^\[\]]*)?\](?![*+?{(\[:])")
-_OBJECT = re.compile(r"`?[\w-]+(?:[.:/][\w-]+)+`?")
+_OBJECT = re.compile(r"`?[\w-]+(?:(?:::|[.:/#])[\w-]+)*`?")
 _CAPITALS = re.compile(r"[A-Z_-]+")
 _BY_WORDS = (LinkKind.WIKILINK, LinkKind.EMBED)
 _CHARACTERS = re.compile(r"\S*\w-\w\S*|\W*\w\W*")
@@ -310,18 +310,23 @@ def undefined_references(page: Page) -> Iterator[TypedFinding]:
         for found in _REFERENCE.finditer(block.prose):
             words, start = found[1], found.start()
             label = found[2] or words
-            if block.link_at(start) or _is_site_label(page, label):
-                continue
+            if (
+                block.link_at(start)
+                or _is_site_label(page, label)
+                or f"[{label}]:" in page.given.text
+            ):
+                continue  # the address may be one that a site fills in
             if _is_reference(block, start, words, label):
                 said = f"the link label {shown(label)} is defined nowhere"
                 yield block.finding(said, start, before=_CONTEXT)
 
 
 def _is_site_label(page: Page, label: str) -> bool:
-    """True if an MkDocs plugin may resolve the label, or a heading does, as in Pandoc."""
+    """True if a plugin may resolve the label, or a heading does, as in Pandoc."""
     if page.given.flavour.name == "pandoc":
         return letters_only(label) in read_anchors(page.document, page.given.flavour).words
-    return page.given.flavour.name == "mkdocs" and bool(_OBJECT.fullmatch(label))
+    is_plain = page.given.flavour.name != "mkdocs" and label.isalnum()
+    return not is_plain and bool(_OBJECT.fullmatch(label))
 
 
 def _is_reference(block: Block, start: int, words: str, label: str) -> bool:

@@ -110,10 +110,10 @@ NEVER_TWICE = _words("""
 # A full stop after these ends no sentence: the first before anything, the second before a figure,
 # the third before a small letter.
 ABBREVIATIONS = _words("""
-    approx bzw ca cf dr e.g eds i.e mr mrs ms prof resp viz vs z.b
+    approx bzw cf dr e.g eds i.e mr mrs ms prof resp viz vs z.b
 """)
 BEFORE_FIGURES = _words("""
-    art ch ed eq eqs fig figs no nos p pp sec sect vol
+    art ca ch ed eq eqs fig figs no nos p pp sec sect vol
 """)
 BEFORE_SMALL_LETTERS = _words("""
     al corp etc inc jr ltd sr st u.k u.s usw

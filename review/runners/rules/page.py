@@ -43,15 +43,13 @@ class RepositoryFacts(Protocol):
     def make_targets(self) -> frozenset[str] | None:
         """The targets of the Makefile at the root; None if they are not known."""
 
+    def share_with(self, key: str) -> float:
+        """Return the share of the notes whose frontmatter has a value for a key."""
+
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """One note as it was snapshotted, and where its links lead.
-
-    :param repository: the facts of the repository around it.
-    :param anchors_of: the anchors of a note by its path; None where they cannot be had.
-    :param text_of: the text of a note by its path, in the same way.
-    """
+    """One note as it was snapshotted, and where its links lead: anchors and texts by path."""
 
     note_path: str
     text: str
@@ -126,8 +124,13 @@ class Page:
     @property
     def prose(self) -> list[Block]:
         """The author's own paragraphs and list items."""
-        is_foreign = _LEGAL.search(self.given.note_path)
-        return [] if is_foreign else [block for block in self.texts if block.kind in _PROSE]
+        return [] if self.is_foreign else [block for block in self.texts if block.kind in _PROSE]
+
+    @property
+    def is_foreign(self) -> bool:
+        """True for a licence, and for a clipping, whose frontmatter gives its source."""
+        is_clipping = any(self.field(key).startswith("http") for key in ("source", "url"))
+        return is_clipping or bool(_LEGAL.search(self.given.note_path))
 
     @property
     def sections(self) -> Iterator[tuple[Block | None, Block]]:
@@ -141,9 +144,10 @@ class Page:
 
     @cached_property
     def h1(self) -> tuple[str, int] | None:
-        """The words and the line of the first heading of level 1, which may be HTML."""
+        """The words and the line of the first heading of level 1 with words, which may be HTML."""
         for block in self.blocks:
-            if block.kind is BlockKind.HEADING and block.level == 1 and not block.inside:
+            is_top = block.kind is BlockKind.HEADING and block.level == 1 and not block.inside
+            if is_top and block.words:
                 return block.words, block.line
             found = _HTML_H1.search(block.text) if block.kind is BlockKind.HTML else None
             if found is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise, takewhile
 
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import OPAQUE, Block, BlockKind
@@ -68,7 +68,7 @@ _VAGUE_NOW = re.compile(
 )
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b|\bFY\d\d\b")
 _POSITION = re.compile(
-    r"\b(?:see|as|mentioned|described|discussed|noted|explained|listed|shown|defined|outlined|stated|"
+    r"\b(?<!not )(?:see|as|mentioned|described|discussed|noted|explained|listed|shown|defined|outlined|stated|"
     r"introduced|given|covered|said|cited|referenced)[ \n](?:(?:mentioned|described|discussed|noted|"
     r"explained|listed|shown|defined|outlined|stated|said|cited)[ \n])?"
     r"(?:above|below|(?<!see\s)(?<!as\s)(?:earlier|previously))\b"
@@ -93,16 +93,6 @@ _DATE = re.compile(
     r"|(?i:\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.? (?:\d{1,2},? )?(?:19|20)\d\d)"
     r"|(?:19|20)\d\d\s?年"
 )
-# Of the reader's time, of a process, or of a case: true whenever it is read.
-_ANY_DAY = re.compile(
-    r"\b(?:you|your|you've|you'll|if|when(?:ever)?|unless|each|every|they|their|who|that|which|"
-    r"e\.g|for example|imagine|suppose|can|should|must|may|adds|allows|lets|shows)\b|^This \w+ (?:is|means|will)\b",
-    re.IGNORECASE,
-)
-_NAME_OF_TIME = re.compile(r"\w+ [A-Z]")  # "This Week in Startups"
-_RECENT_EVENT = re.compile(
-    r"(?:\b(?:we|i|it|has|have|had|was|were|been|be|is|are)|'ve|\b[A-Z]\w+) $"
-)
 _HEAD_LINES = 12
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
 _REPEATS = re.compile(
@@ -112,8 +102,16 @@ _REPEATS = re.compile(
 _SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
 _CONTEXT = 60  # characters
 _NEAR = 24  # characters between a link and the words that go with it
-_POINTED_AT = frozenset(map(BlockKind, ("cell", "code", "item", "math", "table")))
-_NAMES_PLACE = re.compile(r":|\s+(?:in|under)\s+[\"“'‘]")
+_POINTED_AT = frozenset(
+    map(BlockKind, ("cell", "code", "comment", "html", "item", "marker", "math", "table"))
+)
+_NO_PICTURE = ("<!--", "<a", "<br")
+_THING = re.compile(r"\b(?:code|table|figure|diagram|list|sections?|chapter)\b")
+_SHOWN = re.compile(r"\b(?:code|table|figure|diagram|list|example|shown|listed)\b")
+_NAMES_PLACE = re.compile(
+    rf":|\s+(?:in|under)\s+[\"“'‘]|\s+the\s|[,.]?\s+{OPAQUE}{{12}}"
+)  # a picture
+_LEADS_IN = re.compile(r"(?<!\(see below)(?<!See below)[.*_)]*(?:\Z|[.:]\s)")
 # Between marks of the same kind, no word split by them; an apostrophe opens none within a word.
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,200}\"|「[^」\n]{1,200}」|“[^“”\n]{1,200}”|„[^„“”\n]{1,200}[“”]|«[^«»\n]{1,200}»"
@@ -158,9 +156,8 @@ def long_paragraphs(page: Page) -> Iterator[TypedFinding]:
 
 def _is_no_prose(block: Block) -> bool:
     """True for a table of contents, a list without bullets, or a pasted log."""
-    linked = sum(word_count(link.text) for link in block.links)
     return (
-        linked * 2 > word_count(block.prose)
+        sum(word_count(link.text) for link in block.links) * 2 > word_count(block.prose)
         or is_ragged(block.text)
         or ends_few_sentences(block.prose)
     )
@@ -206,33 +203,20 @@ def relative_dates(page: Page) -> Iterator[TypedFinding]:
 
 
 def _dates_in(sentence: str, block: Block, start: int) -> Iterator[TypedFinding]:
-    for is_vague, pattern in ((False, _AGEING), (True, _VAGUE_NOW)):
-        for found in pattern.finditer(sentence):
-            if not _is_quoted(sentence, found):
-                yield block.finding(
-                    f"{shown(found[0])} means another time whenever it is read",
-                    start + found.start(),
-                    before=min(found.start(), _CONTEXT),
-                    severity=info_if(is_vague or not _is_event(sentence, found)),
-                )
-
-
-def _is_event(sentence: str, found: re.Match[str]) -> bool:
-    """True for a complete sentence about a single past or future event."""
-    if not sentence.rstrip(" \n*_)").endswith((".", "!")) or _ANY_DAY.search(sentence):
-        return False
-    if found[0].lower() == "recently":
-        if not sentence[: found.start()].strip(" *_"):
-            return sentence.startswith(",", found.end())
-        return bool(_RECENT_EVENT.search(sentence, 0, found.start()))
-    is_named = _NAME_OF_TIME.match(found[0]) or sentence[found.end() :][:1] in ("'", "\u2019", "-")
-    return not is_named and found[0].lower() != "in the near future"
+    for found in chain(_AGEING.finditer(sentence), _VAGUE_NOW.finditer(sentence)):
+        if not _is_quoted(sentence, found):
+            yield block.finding(
+                f"{shown(found[0])} means another time whenever it is read",
+                start + found.start(),
+                before=min(found.start(), _CONTEXT),
+                severity=Severity.INFO,  # the note may have a date where its readers see it
+            )
 
 
 def _is_dated(page: Page) -> bool:
     """True if the note is dated; then "yesterday" means one day whenever it is read."""
     path, title = page.given.note_path, page.title
-    if any(map(page.field, _DATE_KEYS)) or _YEAR.search(path) or _YEAR.search(title):
+    if any(map(page.field_line, _DATE_KEYS)) or _YEAR.search(path) or _YEAR.search(title):
         return True
     head = "\n".join(page.document.lines[:_HEAD_LINES])
     return any(map(_DATE.search, (path, title, head, *map(page.field, _ADDRESSES))))
@@ -250,21 +234,38 @@ def _is_quoted(text: str, found: re.Match[str]) -> bool:
     "Name the section or link its heading; what is above today may be elsewhere tomorrow.",
 )
 def positional_references(page: Page) -> Iterator[TypedFinding]:
-    above = {block.line: _is_pointed_at(before) for before, block in pairwise(page.blocks)}
-    below = {block.line: _is_pointed_at(after) for block, after in pairwise(page.blocks)}
     for block in page.prose:
         for found in _unlinked(block):
-            beside = above if "above" in found[0].lower() else below
-            if not beside.get(block.line):
+            words = found[0].lower()
+            beside = _rest_of_section(page.blocks, block, is_below="below" in words)
+            pointed_at = beside if _SHOWN.search(words) else beside[:1]
+            if not any(map(_is_pointed_at, pointed_at)):
+                # A reader finds what stands in the same section, or follows at once.
+                leads_in = "below" in words and bool(_LEADS_IN.match(block.prose, found.end()))
+                amid = (
+                    block.prose[found.start() :] if "below" in words else block.prose[: found.end()]
+                )
+                is_near = bool(beside) or len(list(sentences(amid))) > 1
+                severity = info_if(leads_in or (is_near and not _THING.search(words)))
                 said = f"{shown(found[0])} names no place"
-                yield block.finding(said, found.start(), before=_CONTEXT)
+                yield block.finding(said, found.start(), before=_CONTEXT, severity=severity)
+
+
+def _rest_of_section(blocks: list[Block], block: Block, *, is_below: bool) -> list[Block]:
+    """Return what stands above a block under its heading, or below it with the subsections."""
+    above = blocks[: blocks.index(block)][::-1]
+    text = list(takewhile(lambda one: not one.level, above))
+    if not is_below:
+        return text
+    level = above[len(text)].level if len(text) < len(above) else 0
+    return list(takewhile(lambda one: not 0 < one.level <= level, blocks[len(above) + 1 :]))
 
 
 def _is_pointed_at(block: Block) -> bool:
-    """True for code, lists, tables and formulas, and for a picture alone."""
+    """True for code, lists, tables, formulas, what a site fills in, and a picture alone."""
     if block.kind is BlockKind.PARAGRAPH:
         return not block.prose.strip(f"{OPAQUE} \n")
-    return block.kind in _POINTED_AT or (block.kind is BlockKind.HTML and "<img" in block.text)
+    return block.kind in _POINTED_AT and not block.text.startswith(_NO_PICTURE)
 
 
 def _unlinked(block: Block) -> Iterator[re.Match[str]]:
@@ -289,13 +290,15 @@ _PHRASAL = {
     "for": re.compile(r"\b(?:ask|car|hop|long|look|paid|pay|search|wait|wish)\w*\s$"),
     "by": re.compile(r"\b(?:get|got|go|pass|stand|stood|stop|drop|swing|com|came)\w*\s$"),
 }
-_SPOKEN = re.compile(r"transcript", re.IGNORECASE)
+_SPOKEN = re.compile(r"transcript|podcast|interview-with|logs?[-_ ](?:for|of)\b", re.IGNORECASE)
+_SHOWS_LINES = ("logseq", "obsidian")
 _GOES_ON = ("-", "'", "\u2019")
 _WITHOUT_STOPS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 )  # Thai, Lao, Burmese, Khmer
 _HOLDS_TOGETHER = "/-\"'\u201c\u2018"
 _WORD = re.compile(r"[^\W\d_]+")
+_LONG_WORD = re.compile(r"[a-zA-Z]{2,}")
 
 
 @rule(
@@ -303,10 +306,11 @@ _WORD = re.compile(r"[^\W\d_]+")
     "Split it at its conjunctions, or make its parts a list.",
 )
 def overlong_sentences(page: Page) -> Iterator[TypedFinding]:
-    for block in page.prose:
+    shows_lines = page.given.flavour.name in _SHOWS_LINES
+    for block in () if _SPOKEN.search(page.given.note_path) else page.prose:
         for start, end in sentences(block.prose):
             sentence = block.prose[start:end]
-            words = word_count(sentence)
+            words = max(map(word_count, sentence.split("\n") if shows_lines else [sentence]))
             if words > _LONGEST_SENTENCE and not _is_no_sentence(sentence, words):
                 yield block.finding(f"a sentence of {words} words, over {_LONGEST_SENTENCE}", start)
 
@@ -315,7 +319,8 @@ def _is_no_sentence(sentence: str, words: int) -> bool:
     """True for an enumeration, a list without bullets, or a script without full stops."""
     if len(_SEPARATORS.findall(sentence)) * _WORDS_PER_SEPARATOR >= words or is_ragged(sentence):
         return True
-    return len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)
+    is_of_signs = sentence.isascii() and len(_LONG_WORD.findall(sentence)) * 2 < words
+    return is_of_signs or len(_WITHOUT_STOPS.findall(sentence)) * 2 > len(sentence)
 
 
 @rule("no word stands twice in a row by mistake", "Take one of the two out.")

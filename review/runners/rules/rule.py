@@ -18,10 +18,7 @@ Find = Callable[[Page], Iterable[TypedFinding]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A deterministic check that a gate can name.
-
-    `holds` is what is true of a note without findings, as a clause: "every heading has text".
-    """
+    """A deterministic check; `holds` is a clause about a good note: "every heading has text"."""
 
     name: str
     holds: str

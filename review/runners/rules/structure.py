@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
@@ -89,19 +89,27 @@ def _says_something(heading: Block) -> bool:
 def duplicate_headings(page: Page) -> Iterator[TypedFinding]:
     counts = Counter(block.words.casefold() for block in page.headings)
     path: list[tuple[int, dict[str, int]]] = [(0, {})]  # level, and its subheadings by words
-    for block in page.headings:
+    again: list[tuple[Block, int, dict[str, int]]] = []
+    repeated: defaultdict[int, set[str]] = defaultdict(set)
+    for block in () if page.is_foreign else page.headings:
         while path[-1][0] >= block.level:
             path.pop()
         siblings, words = path[-1][1], " ".join(block.words.casefold().split()).strip(_POINTS)
         if all(token.type == "code_inline" for token in block.token.children or ()):
             words = ""  # the name of a file, whose state is shown again
         if words and words in siblings:
-            # Repeated text there is a label, as of good and bad examples.
-            is_label = counts[block.words.casefold()] >= _FEWEST_LABELS
-            said = f"the heading {shown(block.words)} stands on line {siblings[words]} already"
-            yield block.finding(said, severity=info_if(is_label))
+            again.append((block, siblings[words], siblings))
+            repeated[id(siblings)].add(words)
         siblings.setdefault(words, block.line)
         path.append((block.level, {}))
+    for block, line, siblings in again:
+        # A word, and text that comes often, is a label, and so are several that come again;
+        # of level 1 it may be a slide, or a comment of code that no fence holds.
+        is_often = counts[block.words.casefold()] >= _FEWEST_LABELS
+        is_label = is_often or word_count(block.words) <= 1
+        severity = info_if(is_label or block.level == _TOP or len(repeated[id(siblings)]) > 1)
+        said = f"the heading {shown(block.words)} stands on line {line} already"
+        yield block.finding(said, severity=severity)
 
 
 @rule(

@@ -22,9 +22,10 @@ _STOPS = "\u3002\uff01\uff1f\uff0e\uff61\u0964\u0965\u061f\u06d4\u0589\u1362\u13
 _TERMINATOR = re.compile(
     f"[.!?\u2026]+[\"'\u201d\u2019)\\]*_\u00bb]*|[{_STOPS}]+[\u300d\u300f\u201d\u2019\uff09\"')*_]*"
 )
-_BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|[\u2022\u2013\u2014])")
+_BREAK = re.compile("(?: {2}|\\\\|:)\n|\n[ \t]*(?:\\*\\*|__|[*+-][ \t]|[\u2022\u2013\u2014])")
 _LAST_TOKEN = re.compile(r"(\d\s)?([\w.]+)$")
 _TOKEN_REACH = 16
+_BLANK_MISSING = re.compile(r"[a-z)][.!?][A-Z][a-z]+\s")  # "… in Islam.According to …"
 _FEWEST_LINES = 4
 _WRAPPED = 0.6  # of the longest line
 _MOST_SHORT = 0.3  # of the lines
@@ -56,8 +57,7 @@ def word_sequence(text: str) -> str:
 def is_ragged(text: str) -> bool:
     """True if line breaks are the author's: a list, a log, a table of contents, a poem.
 
-    The lines of a wrapped paragraph are about as long as each other, the last excepted, and few of
-    them begin with a capital letter.
+    Wrapped lines are about equally long, and few of them begin with a capital letter.
     """
     lines = text.strip().split("\n")
     if len(lines) < _FEWEST_LINES:
@@ -80,10 +80,7 @@ def _normal(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each sentence of a block's masked text.
-
-    A bullet, a line that ends in a colon and a hard line break end a sentence too.
-    """
+    """Yield the ends of sentences of a block's masked text, and of bullets and broken lines."""
     start = 0
     for end in sorted({*_sentence_ends(text), len(text)}):
         stripped = len(text[start:end]) - len(text[start:end].lstrip())
@@ -105,7 +102,7 @@ def _ends_sentence(text: str, found: re.Match[str]) -> bool:
         return True
     following = text[found.end() : found.end() + 1]
     if following and not following.isspace():
-        return False
+        return bool(_BLANK_MISSING.match(text, found.start() - 1))
     if found[0] != ".":
         return True
     before = _LAST_TOKEN.search(text[max(0, found.start() - _TOKEN_REACH) : found.start()])

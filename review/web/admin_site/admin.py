@@ -121,9 +121,9 @@ def _leading_to(action: RecoveryAction, name: str, description: str) -> Callable
 @admin.register(ReviewJob)
 class ReviewJobAdmin(ReadOnlyAdmin):
     list_display = (
-        *("number", "state", "model_partition", "lens", "pair_count"),
-        *("claimed_by", "started_at", "why"),
-    )
+        "number", "state", "model_partition", "lens", "pair_count", "claimed_by", "started_at",
+        "why",
+    )  # fmt: skip
     list_display_links = ("number",)
     list_filter = ("status", "failure_code", "grouping", "model_partition", "lens")
     list_select_related = ("model_partition",)
@@ -153,12 +153,8 @@ class ReviewJobAdmin(ReadOnlyAdmin):
         return f"{job.failure_code}: {job.failure_reason[:120]}" if job.failure_code else ""
 
     def get_urls(self) -> list[URLPattern]:
-        recover = path(
-            "recover/<str:action>/",
-            self.admin_site.admin_view(self.recover),
-            name="review_reviewjob_recover",
-        )
-        return [recover, *super().get_urls()]
+        view, name = self.admin_site.admin_view(self.recover), "review_reviewjob_recover"
+        return [path("recover/<str:action>/", view, name=name), *super().get_urls()]
 
     def recover(self, request: HttpRequest, action: str) -> HttpResponse:
         context = self.admin_site.each_context(request) | {"opts": self.model._meta}
@@ -187,10 +183,9 @@ class ReviewPairAdmin(ReadOnlyAdmin):
     search_fields = ("=id", "=job__id", "note__path", "gate__path")
     search_help_text = "a pair's or job's number, or a part of a note's or gate's path"
     fields = (
-        *("review", "job", "ordinal", "note", "gate", "note_snapshot", "gate_snapshot"),
-        *("status", "decision", "decision_source", "problem", "not_accepted"),
-        *("result_path", "reviewed_at"),
-    )
+        "review", "job", "ordinal", "note", "gate", "note_snapshot", "gate_snapshot", "status",
+        "decision", "decision_source", "problem", "not_accepted", "result_path", "reviewed_at",
+    )  # fmt: skip
     readonly_fields = ("review",)
 
     @admin.display(description="review")
@@ -220,9 +215,8 @@ class FileSnapshotAdmin(ReadOnlyAdmin):
 @admin.register(Acceptance)
 class AcceptanceAdmin(ReadOnlyAdmin):
     list_display = (
-        *("id", decided, "kind", "note", "gate", "model_partition", "actor", "accepted_at"),
-        "reason",
-    )
+        "id", decided, "kind", "note", "gate", "model_partition", "actor", "accepted_at", "reason",
+    )  # fmt: skip
     list_filter = ("kind", "decision", "model_partition")
     list_select_related = ("note", "gate", "model_partition")
     search_fields = ("note__path", "gate__path", "actor", "reason")

@@ -14,9 +14,8 @@ from django.db.models import Subquery
 from django.utils import timezone
 
 from review import settings
-from review.calibration.calibration import read_calibration
-from review.calibration.documents import CalibrationJson, GroupRecordJson
-from review.findings.documents import LooksJson
+from review.calibration.calibration import CalibrationJson, GroupRecordJson, read_calibration
+from review.findings.states import LooksJson
 from review.knowledge_base import Corpus
 from review.models import DecisionEvent, Disposition, JobEvent, ReviewStore
 from review.overview.trends import Trends, read_trends
@@ -34,8 +33,6 @@ QUICK = 0.06
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """A cached value, and when it was computed."""
-
     value: T
     at: datetime
 
@@ -48,12 +45,9 @@ def _revision() -> object:
 
 
 def cached(
-    key: str, find: Callable[[Corpus], T], *, revision_of: Callable[[], object] = _revision
+    key: str, find: Callable[[Corpus], T], revision_of: Callable[[], object] = _revision
 ) -> Answer[T]:
-    """The kept answer to a question about the configured store and files, or a new one.
-
-    :param revision_of: gives what changes with the answer.
-    """
+    """The kept answer to a question about the configured store and files, or a new one."""
     config = settings.current()
     name = f"{config.root} {config.database} {key}"
     place = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
@@ -85,9 +79,7 @@ def calibration() -> CalibrationJson:
 def trends() -> tuple[Trends, list[GroupRecordJson]]:
     """The last weeks, and the record of each lens; up to a minute old."""
     return cached(
-        "trends",
-        lambda _corpus: (read_trends(now=timezone.now()), calibration().lenses),
-        revision_of=bool,
+        "trends", lambda _corpus: (read_trends(now=timezone.now()), calibration().lenses), bool
     ).value
 
 

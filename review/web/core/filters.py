@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
@@ -75,10 +77,7 @@ class Facet:
 
 @dataclass(frozen=True)
 class Filters:
-    """The filters of an address; a key may occur more than once.
-
-    :param path: the page's own path, for links to itself.
-    """
+    """The filters of an address, for links to `path`; a key may occur more than once."""
 
     path: str
     values: Mapping[str, tuple[str, ...]]
@@ -94,29 +93,22 @@ class Filters:
         return self.values.get(name, (default,))[-1]
 
     def key(self, name: str) -> int | None:
-        """The key of a row that a filter names; None where it is not set.
-
-        :raises UnknownFilter: it is no key.
-        """
+        """The key of a row that a filter names; None where it is not set."""
         written = self.one(name)
         number = read_number(written)
         if written and number is None:
-            raise UnknownFilter(
-                f"filter {name!r} has no value {written!r}", hint="it takes a number"
-            )
+            message = f"filter {name!r} has no value {written!r}"
+            raise UnknownFilter(message, hint="it takes a number")
         return number
 
-    @property
-    def _own(self) -> dict[str, Any]:
+    @cached_property
+    def narrowed(self) -> dict[str, Any]:
+        """The page's own filters that are set."""
         return {name: texts for name, texts in self.values.items() if name not in _ALWAYS}
 
     @property
-    def narrowed(self) -> bool:
-        return bool(self._own)
-
-    @property
     def fields(self) -> list[tuple[str, str]]:
-        return [(name, text) for name, texts in self._own.items() for text in texts]
+        return [(name, text) for name, texts in self.narrowed.items() for text in texts]
 
     @property
     def query(self) -> str:
@@ -124,7 +116,7 @@ class Filters:
 
     def url(self, **changes: str | Sequence[str] | None) -> str:
         """The page with filters set (or, with None or "", dropped), from the list's start."""
-        values = self._own | changes
+        values = self.narrowed | changes
         query = urlencode({name: value for name, value in values.items() if value}, doseq=True)
         return f"{self.path}?{query}" if query else self.path
 
@@ -135,21 +127,15 @@ class Filters:
         return self.url(**{name: after if value in before else (*before, value)})
 
     def place(self, *kinds: type[str] | type[int]) -> Key | None:
-        """The key after which the page starts, or None at the start.
-
-        :param kinds: the type of each part of the key.
-        :raises BadPlace: the address holds something else.
-        """
+        """The key, of parts of these kinds, after which the page starts, or None."""
         if AFTER not in self.values:
             return None
-        try:
+        with suppress(ValueError, RecursionError):
             parts = json.loads(self.one(AFTER))
-        except (ValueError, RecursionError):
-            parts = None
-        fits = isinstance(parts, list) and [type(part) for part in parts] == list(kinds)
-        if not fits or not all(map(_is_plain, parts)):
-            raise BadPlace(f"{AFTER!r} holds no place in this list", hint="start at the first page")
-        return tuple(parts)
+            fits = isinstance(parts, list) and [type(part) for part in parts] == list(kinds)
+            if fits and all(map(_is_plain, parts)):
+                return tuple(parts)
+        raise BadPlace(f"{AFTER!r} holds no place in this list", hint="start at the first page")
 
     def page(self, items: Iterable[T] = (), *, following: Key | None) -> Paged[T]:
         """A page that the next one follows after a key; None on the last page."""
@@ -161,8 +147,7 @@ class Filters:
 
     def cut(self, rows: Sequence[T], size: int, key: Callable[[T], Key]) -> Paged[T]:
         """Cut a page from rows that start after the place and hold one more than `size`, if there is."""
-        following = key(rows[size - 1]) if len(rows) > size else None
-        return self.page(rows[:size], following=following)
+        return self.page(rows[:size], following=key(rows[size - 1]) if len(rows) > size else None)
 
     def facet(
         self,
@@ -173,64 +158,45 @@ class Filters:
         labels: Callable[[str], str] = str,
         single: bool = False,
     ) -> Facet:
-        """The facet of filter `name`, in the order of `counts`; values that are set come in any case.
+        """The facet of filter `name`, in the order of `counts`, with values that are set.
 
-        :param counts: value to how many; None where it is not counted.
-        :param labels: from a value to what a person reads.
         :param single: a value that is chosen replaces the one that is set.
         """
         chosen = self.all(name)
         missing = {value: 0 for value in chosen if value not in counts}
-        options = [
-            FacetOption(
-                value=value,
-                label=labels(value),
-                count=count,
-                selected=value in chosen,
-                url=self.url(**{name: value})
-                if single and value not in chosen
-                else self.toggled(name, value),
-            )
-            for value, count in {**counts, **missing}.items()
-        ]
+        options = []
+        for value, count in {**counts, **missing}.items():
+            is_set = value in chosen
+            url = self.url(**{name: value}) if single and not is_set else self.toggled(name, value)
+            options.append(FacetOption(value, labels(value), count, is_set, url))
         shown = _SHOWN_OF_SINGLE if single else _SHOWN
-        first = options[:shown] if len(options) > shown + 1 else options
-        rest = options[len(first) :]
-        return Facet(
-            name=name,
-            title=title,
-            options=[*first, *(option for option in rest if option.selected)],
-            more=[option for option in rest if not option.selected],
-            clear_url=self.url(**{name: None}),
-        )
+        end = shown if len(options) > shown + 1 else len(options)
+        first = [*options[:end], *(option for option in options[end:] if option.selected)]
+        more = [option for option in options[end:] if not option.selected]
+        return Facet(name, title, first, more, clear_url=self.url(**{name: None}))
 
 
 def parse_filters(
     request: HttpRequest, known: Mapping[str, Collection[str] | None], *, path: str = ""
 ) -> Filters:
-    """Parse and validate the filters of the address.
+    """Parse the filters of the address.
 
     :param known: the page's filters; each with the words it takes, or None for any text.
-    :param path: for links, where it is not the request's own.
-    :raises UnknownFilter: a key or a value that the page does not know; names the known ones.
     """
     values: dict[str, tuple[str, ...]] = {}
     for name, given in request.GET.lists():
         if name not in known and name not in _ALWAYS:
-            raise UnknownFilter(
-                f"this page has no filter {name!r}", hint=f"it has: {_listed([*known, *_ALWAYS])}"
-            )
-        texts = tuple(dict.fromkeys(str(text) for text in given if text != ""))
+            hint = f"it has: {', '.join(sorted([*known, *_ALWAYS]))}"
+            raise UnknownFilter(f"this page has no filter {name!r}", hint=hint)
         words = known.get(name)
-        for text in texts:
+        for text in filter(None, given):
             if "\0" in text:
                 raise UnknownFilter(f"filter {name!r} holds a NUL character")
             if words is not None and text not in words:
-                raise UnknownFilter(
-                    f"filter {name!r} has no value {text!r}", hint=f"it takes: {_listed(words)}"
-                )
-        if texts:
-            values[name] = texts
+                hint = f"it takes: {', '.join(sorted(words))}"
+                raise UnknownFilter(f"filter {name!r} has no value {text!r}", hint=hint)
+            if text not in values.setdefault(name, ()):
+                values[name] += (text,)
     return Filters(path or request.path, values)
 
 
@@ -242,10 +208,6 @@ def read_number(written: str) -> int | None:
 
 def write_place(key: Key) -> str:
     return json.dumps(list(key), ensure_ascii=False, separators=(",", ":"))
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(sorted(words))
 
 
 def _is_plain(part: str | int) -> bool:

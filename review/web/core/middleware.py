@@ -95,15 +95,12 @@ class AccessMiddleware(MiddlewareMixin):
         except (ReviewError, DatabaseError) as error:
             # The page of the refusal would ask the store who this is.
             request.user = AnonymousUser()
-            answer = answer_to(request, error)
-            if answer is None:
-                raise
-            return answer
-        if is_open:
-            return None
-        if not known:
+            if answer := answer_to(request, error):
+                return answer
+            raise
+        if not (is_open or known):
             return ask_for_login(request)
-        if not request.user.is_staff:
+        if not (is_open or request.user.is_staff):
             raise PermissionDenied("these pages are for staff; ask an operator to make you that")
         return None
 
@@ -115,14 +112,12 @@ class AccessMiddleware(MiddlewareMixin):
         open_store(write=False)
         applied = MigrationRecorder.Migration.objects.filter(app__in=("auth", "sessions"))
         if applied.values("app").distinct().count() < 2:
-            raise StoreLacksLogins(
-                "the store lacks tables for people", hint="run: commonplace migrate"
-            )
+            hint = "run: commonplace migrate"
+            raise StoreLacksLogins("the store lacks tables for people", hint=hint)
         self._store_checked = True
 
 
 def ask_for_login(request: HttpRequest) -> HttpResponse:
-    """The way to the login, and back afterwards; for a program, a refusal."""
     if wants_json(request):
         error = LoginNeeded("log in first", hint=f"at {reverse('login')}")
         return refusal(request, error, status=HTTPStatus.UNAUTHORIZED)

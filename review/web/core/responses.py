@@ -38,10 +38,7 @@ def page(
     *,
     document: msgspec.Struct | Callable[[], msgspec.Struct],
 ) -> HttpResponse:
-    """Return the page, or the document if JSON is requested; the other is not computed.
-
-    :param document: the same answer as the command's `--json`, or a function that gives it.
-    """
+    """Return the page, or `document`, as the command's `--json`, if JSON is requested."""
     if wants_json(request):
         return as_json(document() if callable(document) else document)
     return render(request, template, dict(context() if callable(context) else context))
@@ -49,15 +46,13 @@ def page(
 
 def wants_json(request: HttpRequest) -> bool:
     """Return True if `?format=json` or the Accept header requests JSON; browsers get HTML."""
-    asked = request.GET.get("format")
-    if asked:
+    if asked := request.GET.get("format"):
         return asked == "json"
     return request.get_preferred_type(["text/html", _JSON]) == _JSON
 
 
 def as_json(document: object, *, status: int = HTTPStatus.OK) -> HttpResponse:
-    body = msgspec.json.encode(document) + b"\n"
-    return HttpResponse(body, content_type=_JSON, status=status)
+    return HttpResponse(msgspec.json.encode(document) + b"\n", content_type=_JSON, status=status)
 
 
 def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = None) -> HttpResponse:
@@ -68,12 +63,7 @@ def refusal(request: HttpRequest, error: ReviewError, *, status: int | None = No
             status = HTTPStatus.UNPROCESSABLE_ENTITY  # what was sent is not missing but wrong
     if wants_json(request):
         return as_json(error.document(), status=status)
-    context = {
-        "error": error,
-        "status": status,
-        "phrase": HTTPStatus(status).phrase,
-        "back": _where_from(request),
-    }
+    context = {"error": error, "status": HTTPStatus(status), "back": _where_from(request)}
     return render(request, "review/refused.html", context, status=status)
 
 
@@ -103,7 +93,6 @@ class SeeOther(HttpResponseRedirect):
 
 
 def require_permission(request: HttpRequest, permission: str) -> None:
-    """Refuse a user without the permission; the page says which one it takes."""
     if not request.user.has_perm(permission):
         raise PermissionDenied(f"this takes the permission {permission}")
 
@@ -114,10 +103,7 @@ def actor(request: HttpRequest) -> str:
 
 
 def field(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
-    """A text field of the form, without outer blanks; "" where it is absent or empty.
-
-    :raises MissingField: it is too long, or holds what no text holds.
-    """
+    """A text field of the form, without outer blanks; "" where it is absent or empty."""
     text = request.POST.get(name, "").strip()
     if len(text) > max_length or "\0" in text:
         raise MissingField(f"{name} is not a text of at most {max_length} characters")
@@ -134,17 +120,11 @@ def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
 def after_post(
     request: HttpRequest, default: str, *, message: str = "", focus: str = ""
 ) -> HttpResponse:
-    """303 to the form's `next`, when it is a page of this site, else to `default`.
-
-    :param message: what was done; shown once on the next page, and announced.
-    :param focus: the id of the element that gets the focus there.
-    """
+    """303 to the form's `next`, if of this site, else to `default`, with message and focus."""
     if message:
         messages.success(request, message)
     target = request.POST.get(NEXT, "")
-    if not url_has_allowed_host_and_scheme(
-        target, allowed_hosts=None, require_https=request.is_secure()
-    ):
+    if not url_has_allowed_host_and_scheme(target, None, require_https=request.is_secure()):
         target = default
     if focus:
         target = f"{target.partition('#')[0]}#{focus}"
@@ -158,17 +138,12 @@ CHOICES = {"theme": ("auto", "light", "dark"), "keys": ("on", "off")}
 @login_not_required
 @require_POST
 def prefer(request: HttpRequest) -> HttpResponse:
-    response = after_post(request, "/")
+    response, secure = after_post(request, "/"), request.is_secure()
     for name, words in CHOICES.items():
         value = request.POST.get(name, "")
         if value in words:
             response.set_cookie(
-                f"review-{name}",
-                value,
-                max_age=YEAR,
-                samesite="Lax",
-                httponly=True,
-                secure=request.is_secure(),
+                f"review-{name}", value, YEAR, samesite="Lax", httponly=True, secure=secure
             )
     return response
 
@@ -188,12 +163,12 @@ PLACES = (
 
 def shell(request: HttpRequest) -> Mapping[str, Any]:
     here = request.path
-    cookies = {name: request.COOKIES.get(f"review-{name}", "") for name in CHOICES}
-    return {
+    shown: dict[str, Any] = {
         "places": PLACES,
         "here": next((url for url, *_ in PLACES[1:] if here.startswith(url)), here),
         "this_page": request.get_full_path(),
-    } | {
-        name: cookies[name] if cookies[name] in words else words[0]
-        for name, words in CHOICES.items()
     }
+    for name, words in CHOICES.items():
+        chosen = request.COOKIES.get(f"review-{name}", "")
+        shown[name] = chosen if chosen in words else words[0]
+    return shown

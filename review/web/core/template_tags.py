@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from review.calibration.documents import TrackRecordJson
+from review.calibration.calibration import TrackRecordJson
 from review.domain.printing import count_words
 from review.domain.statistics import FEW
 from review.vocabulary import (
@@ -28,7 +28,6 @@ from review.vocabulary import (
     Severity,
     Staleness,
 )
-from review.web.core.filters import Filters
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
@@ -122,10 +121,7 @@ _MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 
 @register.simple_tag
 def badge(word: str, text: str | int = "") -> SafeString:
-    """A word of a closed list with its glyph and colour: `{% badge job.status %}`.
-
-    :param text: what to say in place of the word's own label; a number goes before it.
-    """
+    """A word of a closed list with its glyph and colour: `{% badge job.status %}`."""
     if not word:
         return SafeString("")
     if isinstance(text, int):
@@ -140,10 +136,7 @@ def badge(word: str, text: str | int = "") -> SafeString:
 
 @register.simple_tag
 def tally(counts: Mapping[str, int]) -> SafeString:
-    """Pairs by state: what fresh ones were decided, and why the others are stale.
-
-    :param counts: how many by `fresh` (which passed), `warn`, `fail` and the staleness reasons.
-    """
+    """Pairs by state: `counts` of `fresh` (passed), `warn`, `fail` and staleness reasons."""
     decided = {"pass": "fresh", "warn": "warn", "fail": "fail"}
     badges = [(badge(word, counts[key]),) for word, key in decided.items() if counts.get(key)]
     return format_html("{} {}", format_html_join(" ", "{}", badges), stale(counts))
@@ -185,15 +178,13 @@ def key(keys: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def query(context: dict[str, Any], **changes: str) -> str:
     """This page with filters changed: `{% query status="failed" gate=None %}`."""
-    filters: Filters = context["filters"]
-    return filters.url(**changes)
+    return str(context["filters"].url(**changes))
 
 
 @register.simple_tag(takes_context=True)
 def toggled(context: dict[str, Any], name: str, value: str) -> str:
     """This page with a value of a filter added, or taken out where it is set."""
-    filters: Filters = context["filters"]
-    return filters.toggled(name, value)
+    return str(context["filters"].toggled(name, value))
 
 
 @register.simple_tag

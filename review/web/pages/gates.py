@@ -12,8 +12,7 @@ from review import settings
 from review.calibration.calibration import read_calibration
 from review.domain.paths import gate_path_of
 from review.knowledge_base import Corpus, Gate
-from review.overview.documents import GatePageJson
-from review.overview.gate_page import change_since, gate_covers, read_gate_page
+from review.overview.gate_page import GatePageJson, change_since, gate_covers, read_gate_page
 from review.queue.queue import QueueFilter, queue_now
 from review.reviews.read import snapshot_text
 from review.selection.documents import GatesJson
@@ -22,10 +21,8 @@ from review.vocabulary import DispositionState
 from review.web.core.cached import calibration, pair_states
 from review.web.core.filters import Filters, parse_filters
 from review.web.core.responses import page
-from review.web.render.markdown import render_diff, render_text
+from review.web.render.markdown import render_diff, render_markdown, render_plain
 from review.web.render.tokens import Look
-
-_SHOWN = "shown"
 
 
 def gates(request: HttpRequest) -> HttpResponse:
@@ -46,22 +43,16 @@ def gates(request: HttpRequest) -> HttpResponse:
 
 
 def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
-    answer = pair_states()
+    answer, muted = pair_states(), settings.current().muted
     covers = gate_covers(answer.value)
     records = defaultdict(list)
     for record in calibration().gates:
         if record.is_now:
             records[record.gate_id].append(record)
-    muted = settings.current().muted
     return {
         "filters": filters,
         "rows": [
-            {
-                "gate": gate,
-                "covers": covers.get(gate.gate_path, ()),
-                "records": records[gate.gate_id],
-                "muted": muted.get(gate.gate_id),
-            }
+            (gate, covers.get(gate.gate_path), records[gate.gate_id], muted.get(gate.gate_id))
             for gate in document.gates
         ],
         "problems": document.problems,
@@ -74,7 +65,7 @@ def _list_context(filters: Filters, document: GatesJson) -> dict[str, Any]:
 
 
 def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
-    filters = parse_filters(request, {"as": ["lines"], "against": None, "agreement": [_SHOWN]})
+    filters = parse_filters(request, {"as": ["lines"], "against": None, "agreement": ["shown"]})
     against = filters.key("against")
     config = settings.current()
     answer = pair_states()
@@ -82,8 +73,8 @@ def gate(request: HttpRequest, gate_id: str) -> HttpResponse:
     with Corpus(config) as corpus:
         found, document = read_gate_page(corpus, answer.value, gate_id, open_findings=queue.total)
         if found:
-            with_agreement = "agreement" in filters.values
-            track = read_calibration(corpus, gates=[gate_id], with_agreement=with_agreement)
+            agreement = "agreement" in filters.values
+            track = read_calibration(corpus, [gate_id], with_agreement=agreement)
             document.records, document.agreement = track.gates, track.agreement
     return page(
         request,
@@ -100,7 +91,6 @@ def _context(
     text = gate.text if gate else ""
     if not gate and document.texts:
         text = snapshot_text(document.texts[0].snapshot_id)
-    look = Look(headings=(2, 3))
     change = change_since(gate, against) if gate and against is not None else None
     return {
         "filters": filters,
@@ -116,7 +106,9 @@ def _context(
             for state, number in document.dispositions.items()
             if number and state != DispositionState.OPEN
         ],
-        "html": render_text(text, by_lines="as" in filters.values, look=look, line_anchors=False),
+        "html": render_plain(text)
+        if "as" in filters.values
+        else render_markdown(text, look=Look(headings=(2, 3))),
         "change_html": render_diff(change) if change else "",
         "tried": [item for item in document.examples if item.holds is not None],
     }

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from functools import partial
+from typing import Any, cast, get_args
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -21,10 +21,9 @@ from review import settings
 from review.acceptance.ack_selection import Pick
 from review.domain.printing import count_words
 from review.errors import UsageRefused
-from review.jobs.board import count_jobs, find_jobs, require_job, show_jobs
-from review.jobs.detail import JobFile, read_job, read_job_file
+from review.jobs import board
+from review.jobs.files import output_states
 from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson, PairJson
-from review.jobs.output_states import output_states
 from review.knowledge_base import Corpus
 from review.models import ReviewJob
 from review.protocol.telemetry import output_tokens_by_model
@@ -39,17 +38,9 @@ from review.vocabulary import (
     JobStatus,
     PairStatus,
 )
+from review.web.core import responses
 from review.web.core.cached import recoverable
 from review.web.core.filters import Filters, Paged, parse_filters, read_number
-from review.web.core.responses import (
-    CHANGE_JOBS,
-    SeeOther,
-    actor,
-    field,
-    page,
-    require_permission,
-    wants_json,
-)
 from review.web.core.template_tags import duration, label
 from review.web.pages.pair_actions import request_picks
 
@@ -64,35 +55,14 @@ _KNOWN = {
     "partition": None,
     "lens": None,
 }
-_FILES: tuple[JobFile, ...] = get_args(JobFile)
-
-
-@dataclass(frozen=True)
-class ShownJob:
-    """A job of the list, and why it needs attention: words of `NEEDS`."""
-
-    job: JobJson
-    needs: list[str]
-
-    @property
-    def about(self) -> str:
-        """The note of a job for one note, the gate of a job for one gate."""
-        first = self.job.pairs[0]
-        return first.note_path if self.job.grouping == Grouping.NOTE else first.gate_id
-
-    @property
-    def decisions(self) -> list[tuple[str, int]]:
-        counts = Counter(pair.decision for pair in self.job.pairs)
-        return [(word, counts[word]) for word in Decision.values if counts[word]]
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
-    needing = _needing() if filters.all("needs") else {}
-    size = JOBS_A_DOCUMENT if wants_json(request) else JOBS_A_PAGE
-    place = filters.place(int)
-    needs = filters.all("needs")
-    found = find_jobs(
+    place, needs = filters.place(int), filters.all("needs")
+    needing = _needing() if needs else {}
+    size = JOBS_A_DOCUMENT if responses.wants_json(request) else JOBS_A_PAGE
+    found = board.find_jobs(
         statuses=filters.all("status"),
         partitions=filters.all("partition"),
         failure_codes=filters.all("code"),
@@ -103,41 +73,33 @@ def jobs(request: HttpRequest) -> HttpResponse:
         found = found.filter(pk__lt=int(place[0]))
     ids = list(found.values_list("pk", flat=True)[: size + 1])
     paged = filters.cut(ids, size, lambda job_id: (job_id,))
-    return page(
+    shown = board.show_jobs(paged.items, gates_folder=settings.current().gates_folder)
+    # The document has them as the command gives them: the oldest first.
+    return responses.page(
         request,
         "review/jobs.html",
-        lambda: _list_context(filters, paged, needing or _needing()),
-        document=lambda: _list_document(paged),
+        lambda: _list_context(filters, paged, shown, needing or _needing()),
+        document=JobListJson(jobs=shown[::-1], next=paged.next_document or UNSET),
     )
 
 
-def _list_document(paged: Paged[int]) -> JobListJson:
-    """The jobs of the page as the command gives them: the oldest first."""
-    ids = reversed(paged.items)
-    document = JobListJson(jobs=show_jobs(ids, gates_folder=settings.current().gates_folder))
-    document.next = paged.next_document or UNSET
-    return document
-
-
 def _needing() -> dict[str, list[int]]:
-    """The jobs that need attention, by words of `NEEDS`."""
     found = recoverable()
     lists = zip(NEEDS, (found.abandoned, found.ready, found.failed), strict=True)
     return {need: [entry.review_job_id for entry in entries] for need, entries in lists}
 
 
 def _list_context(
-    filters: Filters, paged: Paged[int], needing: Mapping[str, list[int]]
+    filters: Filters, paged: Paged[int], jobs: Sequence[JobJson], needing: Mapping[str, list[int]]
 ) -> dict[str, Any]:
-    shown = show_jobs(paged.items, gates_folder=settings.current().gates_folder)
-    counts = count_jobs()
+    counts = board.count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
     return {
         "filters": filters,
         "paged": paged,
         "rows": [
-            ShownJob(job, [need for need, ids in needing.items() if job.review_job_id in ids])
-            for job in shown
+            (job, [need for need, ids in needing.items() if job.review_job_id in ids], _tally(job))
+            for job in jobs
         ],
         "facets": [
             filters.facet("status", "Status", counts["status"]),
@@ -148,33 +110,37 @@ def _list_context(
     }
 
 
+def _tally(job: JobJson) -> list[tuple[str, int]]:
+    counts = Counter(pair.decision for pair in job.pairs)
+    return [(word, counts[word]) for word in Decision.values if counts[word]]
+
+
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
     parse_filters(request, {})
-    details = read_job(job_id, config=settings.current(), processes=Processes(), now=timezone.now())
-    return page(
-        request, "review/job.html", lambda: _job_context(request, details), document=details
+    details = board.read_job(
+        job_id, config=settings.current(), processes=Processes(), now=timezone.now()
     )
+    context = partial(_job_context, request, details)
+    return responses.page(request, "review/job.html", context, document=details)
 
 
 @require_POST
 def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
     """Queue a new job for the pairs of a failed job that have no review."""
-    require_permission(request, CHANGE_JOBS)
-    (job,) = show_jobs([require_job(job_id).pk], gates_folder=settings.current().gates_folder)
+    responses.require_permission(request, responses.CHANGE_JOBS)
+    (job,) = board.show_jobs(
+        [board.require_job(job_id).pk], gates_folder=settings.current().gates_folder
+    )
     picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
     request_picks(request, picks, grouping=Grouping(job.grouping))
-    return SeeOther(reverse("job", args=[job_id]))
+    return responses.SeeOther(reverse("job", args=[job_id]))
 
 
 def _to_request(job: JobJson) -> list[PairJson]:
     """The missing pairs of a closed job that no open job will answer."""
     waiting = in_flight(job.model_partition)
-    return [
-        pair
-        for pair in job.pairs
-        if pair.pair_status == PairStatus.MISSING
-        and (pair.note_path, pair.gate_path) not in waiting
-    ]
+    missing = (pair for pair in job.pairs if pair.pair_status == PairStatus.MISSING)
+    return [pair for pair in missing if (pair.note_path, pair.gate_path) not in waiting]
 
 
 def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
@@ -210,28 +176,23 @@ def _took(job: JobJson) -> str:
     return duration(ended - started)
 
 
-def _shown(job_id: int, name: JobFile, facts: JobFileJson) -> dict[str, Any]:
-    """A file of a job: its beginning, and whether that is all."""
+def _shown(job_id: int, name: board.JobFile, facts: JobFileJson) -> dict[str, Any]:
     data = b""
     if facts.state == "there":
-        data = read_job_file(job_id, name, config=settings.current()) or b""
+        data = board.read_job_file(job_id, name, config=settings.current()) or b""
     text = data.decode("utf-8", "replace")
-    return {
-        "name": name,
-        "facts": facts,
-        "text": text[:SHOWN_CHARACTERS],
-        "is_whole": len(text) <= SHOWN_CHARACTERS,
-    }
+    shown = text[:SHOWN_CHARACTERS]
+    return {"name": name, "facts": facts, "text": shown, "is_whole": shown == text}
 
 
 def job_file(request: HttpRequest, job_id: int, name: str) -> HttpResponse:
     """A file of a job, byte for byte, as text that no browser takes for anything else."""
-    for known in _FILES:
-        if known == name:
-            data = read_job_file(job_id, known, config=settings.current())
-            if data is not None:
-                return HttpResponse(data, content_type="text/plain; charset=utf-8")
-    raise Http404
+    data = None
+    if name in get_args(board.JobFile):
+        data = board.read_job_file(job_id, cast(board.JobFile, name), config=settings.current())
+    if data is None:
+        raise Http404
+    return HttpResponse(data, content_type="text/plain; charset=utf-8")
 
 
 MAX_AT_ONCE = 200
@@ -250,11 +211,8 @@ class NoJobNamed(UsageRefused):
 
 
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
-    """GET previews, POST does; both go through the use case of `recover_review_jobs`.
-
-    :param around: the context that the admin's templates need.
-    """
-    require_permission(request, CHANGE_JOBS)
+    """GET previews, POST does; `around` is the context of the admin's templates."""
+    responses.require_permission(request, responses.CHANGE_JOBS)
     if action not in list(RecoveryAction):
         raise Http404
     wanted = RecoveryAction(action)
@@ -262,7 +220,7 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
         return _do(request, wanted)
     ids = _job_ids(request.GET.get("ids", "").split(","))
     answer = _recover(request, wanted, ids, dry_run=True)
-    jobs = show_jobs(ids, gates_folder=settings.current().gates_folder)
+    jobs = board.show_jobs(ids, gates_folder=settings.current().gates_folder)
     context = {
         **around,
         "title": f"{action.capitalize()}: {count_words(len(ids), 'job')}",
@@ -281,7 +239,7 @@ def preview_url(action: RecoveryAction, job_ids: Sequence[int]) -> str:
 
 def possible_actions(request: HttpRequest, job: JobJson) -> list[str]:
     """The actions that would not be refused for a job, and that would change it."""
-    if job.status == JobStatus.COMPLETED or not request.user.has_perm(CHANGE_JOBS):
+    if job.status == JobStatus.COMPLETED or not request.user.has_perm(responses.CHANGE_JOBS):
         return []
     found = []
     for action in RecoveryAction:
@@ -301,8 +259,8 @@ def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:
         about = "" if named in refused.message else f"{named}: "
         messages.warning(request, f"refused: {about}{refused.message}")
     if len(ids) == 1:
-        return SeeOther(reverse("job", args=ids))
-    return SeeOther(reverse("admin:review_reviewjob_changelist"))
+        return responses.SeeOther(reverse("job", args=ids))
+    return responses.SeeOther(reverse("admin:review_reviewjob_changelist"))
 
 
 def _recover(
@@ -311,13 +269,13 @@ def _recover(
     with Corpus(settings.current()) as corpus:
         answer, _errors = Recovery(
             action=action,
-            actor=actor(request),
+            actor=responses.actor(request),
             older_than=corpus.config.abandoned_after,
             corpus=corpus,
             processes=Processes(),
             now=timezone.now(),
             job_ids=tuple(ids),
-            reason=field(request, "reason", max_length=MAX_REASON),
+            reason=responses.field(request, "reason", max_length=MAX_REASON),
             dry_run=dry_run,
         ).recover()
     return answer
@@ -334,19 +292,13 @@ def _job_ids(words: Sequence[str]) -> list[int]:
 
 def _plans(
     outcomes: Sequence[RecoveredJson], jobs: Sequence[JobJson], action: RecoveryAction
-) -> list[dict[str, Any]]:
+) -> list[tuple[JobJson, RecoveredJson, str | None]]:
     by_id = {job.review_job_id: job for job in jobs}
     losing = [] if action is RecoveryAction.INGEST else list(by_id)
     found = output_states(ReviewJob.objects.filter(pk__in=losing), config=settings.current())
     lost = {key: output.state for key, output in found.items() if output.state in _LOST}
-    return [
-        {
-            "job": by_id[outcome.review_job_id],
-            "outcome": outcome,
-            "lost_output": lost.get(outcome.review_job_id),
-        }
-        for outcome in outcomes
-    ]
+    ids = [(outcome.review_job_id, outcome) for outcome in outcomes]
+    return [(by_id[key], outcome, lost.get(key)) for key, outcome in ids]
 
 
 def _outcome(item: RecoveredJson) -> str:

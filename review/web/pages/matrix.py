@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
-from itertools import chain, groupby
-from os.path import commonpath
+from itertools import accumulate, chain, groupby
+from posixpath import basename, commonpath
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextChoices
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
@@ -18,10 +17,9 @@ from django.views.decorators.http import require_POST
 
 from review import settings
 from review.acceptance.ack_selection import Pick
-from review.documents.base import timestamp
+from review.documents.base import Document, timestamp
 from review.knowledge_base import NoteFacts
 from review.models import CurrentAcceptance, ReviewPair
-from review.overview.documents import FolderJson, MatrixJson, MatrixRowJson
 from review.reviews.pair_states import (
     BEST,
     FAIL,
@@ -43,6 +41,38 @@ from review.web.core.responses import CHANGE_JOBS, after_post, page, require_per
 from review.web.core.template_tags import label
 from review.web.pages.pair_actions import NoSuchPick, request_picks
 
+
+class FolderJson(Document):
+    """Pairs below a folder, counted by state over all columns; models disagree about `disputed` ones."""
+
+    path: str
+    notes: int
+    counts: dict[str, int]
+    disputed: int
+
+
+class MatrixRowJson(Document):
+    """A note; `states` has one word a column, null where no review is required."""
+
+    note_path: str
+    states: list[str | None]
+
+
+class MatrixJson(Document, kw_only=True):
+    """The answer of the matrix; the partition is empty for the best state of any."""
+
+    schema: str = "matrix/1"
+    model_partition: str
+    mode: str
+    folder: str
+    columns: list[str]
+    counts: dict[str, int]
+    folders: list[FolderJson]
+    rows: list[MatrixRowJson]
+    next: str | None
+    counted_at: str | None
+
+
 ROWS_A_PAGE = 100
 RUNNING = "running"
 UNFOLDED = "off"
@@ -63,20 +93,19 @@ LEGEND = [
 ]
 
 
-class Mode(StrEnum):
+class Mode(TextChoices):
     """The notes to show: all, or those with a cell of some kind."""
 
-    ALL = "all"
-    NOT_FRESH = "not-fresh"
-    FAILING = "failing"
-    DISAGREE = "disagree"
+    ALL = "all", "all"
+    NOT_FRESH = "not-fresh", "stale"
+    FAILING = "failing", "warn and fail"
+    DISAGREE = "disagree", _DISAGREE
 
 
 class Matrix:
     """A page of the matrix: a hundred folders and notes; columns are the gates of the lenses.
 
-    The partition `BEST` shows the best state that any partition gives a pair. Instead of the notes in
-    them, folders are shown, unless there are few notes or the filter `fold` is off.
+    Folders stand for their notes unless these are few or the filter `fold` is off.
     """
 
     def __init__(self, states: PairStates, filters: Filters) -> None:
@@ -84,9 +113,8 @@ class Matrix:
         self.partition = filters.one("model", BEST)
         self.mode = Mode(filters.one("mode", Mode.ALL))
         self.folder = filters.one("folder").strip("/")
-        self._places = [
-            at for at, gate in enumerate(states.gates) if filters.accepts(lens=gate.lens)
-        ]
+        gates = enumerate(states.gates)
+        self._places = [at for at, gate in gates if filters.accepts(lens=gate.lens)]
         self.columns = [states.gates[at] for at in self._places]
         self.lenses = dict(Counter(gate.lens for gate in states.gates))
         start = f"{self.folder}/".lstrip("/")
@@ -182,8 +210,7 @@ class Matrix:
     def folder_cells(self, notes: Sequence[NoteFacts]) -> Iterator[str]:
         """Show the worst state below a folder with its count, or the number of disputed cells."""
         disputed = self.count_disputed(notes)
-        counts = count_states(map(self._cells, notes), width=len(self.columns))
-        for at, count in enumerate(counts):
+        for at, count in enumerate(count_states(map(self._cells, notes), width=len(self.columns))):
             is_disputed = self.mode is Mode.DISAGREE
             yield _cell("d", _DISAGREE, disputed[at]) if is_disputed else _worst(count)
 
@@ -204,10 +231,8 @@ class Matrix:
             elif review and (state != FRESH or at in disputed):
                 yield f"<td class={letter}><a href=/reviews/{review}/>{told}</a>"
             elif can_pick and state in STALE:
-                yield (
-                    f"<td class={letter}><input type=checkbox name=c"
-                    f' value={number}.{at} aria-label="{words}">'
-                )
+                box = f'<input type=checkbox name=c value={number}.{at} aria-label="{words}">'
+                yield f"<td class={letter}>{box}"
             else:
                 yield f"<td class={letter}>{told}"
 
@@ -220,13 +245,12 @@ class Matrix:
 def _worst(count: Mapping[str, int]) -> str:
     stale = sum(count[state] for state in STALE)
     only_missing = stale == sum(count.values())
-    for number, letter, word in (
-        (count[FAIL], "f", FAIL),
-        (count[WARN], "w", WARN),
-        (stale, "m" if only_missing else "s", "stale"),
-    ):
-        if number:
-            return _cell(letter, word, number)
+    if number := count[FAIL]:
+        return _cell("f", FAIL, number)
+    if number := count[WARN]:
+        return _cell("w", WARN, number)
+    if stale:
+        return _cell("m" if only_missing else "s", "stale", stale)
     return "<td class=p><i>fresh</i>" if count else "<td></td>"
 
 
@@ -237,19 +261,7 @@ def _cell(letter: str, word: str, number: int) -> str:
     return f"<td class={letter}><b>{short}</b><i>{word}</i>"
 
 
-_KNOWN = {
-    "model": None,
-    "mode": [mode.value for mode in Mode],
-    "folder": None,
-    "lens": None,
-    "fold": [UNFOLDED],
-}
-_MODES = {
-    "all": "all",
-    "not-fresh": "stale",
-    "failing": "warn and fail",
-    "disagree": "models disagree",
-}
+_KNOWN = {"model": None, "mode": Mode.values, "folder": None, "lens": None, "fold": [UNFOLDED]}
 
 
 def matrix(request: HttpRequest) -> HttpResponse:
@@ -269,7 +281,7 @@ def _context(
     request: HttpRequest, filters: Filters, shown: Matrix, answer: Answer[PairStates]
 ) -> dict[str, Any]:
     can_pick = request.user.has_perm(CHANGE_JOBS) and bool(shown.rows)
-    parts = shown.folder.split("/") if shown.folder else []
+    steps = accumulate(shown.folder.split("/"), "{}/{}".format) if shown.folder else ()
     known = {*answer.value.partitions, *settings.current().partitions, shown.partition}
     return {
         "filters": filters,
@@ -278,31 +290,20 @@ def _context(
         "partitions": sorted(known - {BEST}),
         "counts": shown.count(shown.below),
         "folders": [
-            {
-                "name": shown.name(path),
-                "notes": len(notes),
-                "path": path,
-                "cells": SafeString("".join(shown.folder_cells(notes))),
-            }
+            (path, shown.name(path), len(notes), SafeString("".join(shown.folder_cells(notes))))
             for path, notes in shown.folders.items()
         ],
         "rows": [
-            {
-                "path": note.path,
-                "name": shown.name(note.path),
-                "cells": SafeString("".join(shown.row_cells(note, number, can_pick=can_pick))),
-            }
+            (note.path, shown.name(note.path), SafeString("".join(cells)))
             for number, note in enumerate(shown.rows)
+            for cells in [shown.row_cells(note, number, can_pick=can_pick)]
         ],
         "can_pick": can_pick,
         "counted_at": answer.at,
         "legend": LEGEND,
-        "modes": _MODES,
+        "modes": Mode.choices,
         # Each folder on the way to this one, with its name.
-        "crumbs": [
-            ("", "all notes"),
-            *(("/".join(parts[: n + 1]), part) for n, part in enumerate(parts)),
-        ],
+        "crumbs": [("", "all notes"), *((step, basename(step)) for step in steps)],
     }
 
 
@@ -314,15 +315,10 @@ def _document(shown: Matrix, following: str | None, counted_at: str | None) -> M
         columns=[gate.gate_id for gate in shown.columns],
         counts=shown.count(shown.below),
         folders=[
-            FolderJson(
-                path=path,
-                notes=len(notes),
-                counts=shown.count(notes),
-                disputed=shown.count_disputed(notes).total(),
-            )
+            FolderJson(path, len(notes), shown.count(notes), shown.count_disputed(notes).total())
             for path, notes in shown.folders.items()
         ],
-        rows=[MatrixRowJson(note_path=note.path, states=shown.states(note)) for note in shown.rows],
+        rows=[MatrixRowJson(note.path, shown.states(note)) for note in shown.rows],
         next=following,
         counted_at=counted_at,
     )
@@ -341,9 +337,8 @@ def request_cells(request: HttpRequest) -> HttpResponse:
     if rows or columns:
         # Cells of ticked rows and columns that are shown as stale.
         states, shown = pair_states().value, request.POST.get("shown", partition)
-        stale = list(_stale_cells(states, partition, shown=shown, notes={*notes}))
-        cells += [cell for cell in stale if cell[0] in rows and cell[1] in gates]
-        cells += [cell for cell in stale if cell[1] in columns]
+        stale = _stale_cells(states, partition, shown=shown, notes={*notes})
+        cells += [it for it in stale if it[1] in columns or (it[0] in rows and it[1] in gates)]
     picks = [Pick(note, gate, partition) for note, gate in dict.fromkeys(cells)]
     request_picks(request, picks, grouping=grouping)
     return after_post(request, reverse("matrix"))
@@ -352,10 +347,7 @@ def request_cells(request: HttpRequest) -> HttpResponse:
 def _stale_cells(
     states: PairStates, partition: str, *, shown: str, notes: Collection[str]
 ) -> Iterator[tuple[str, str]]:
-    """`(note path, gate id)` of the stale cells of these notes that a partition can judge.
-
-    :param shown: the partition, or `BEST`, whose states the page shows.
-    """
+    """`(note path, gate id)` of the stale cells of these notes that a partition can judge."""
     for note in states.notes:
         row = states.row(shown, note) if note.path in notes else ()
         for gate, state in zip(states.gates, row, strict=False):
@@ -364,10 +356,6 @@ def _stale_cells(
 
 
 def _at(items: list[str], written: str) -> str:
-    """The item at a place of the form.
-
-    :raises NoSuchPick: there is none.
-    """
     place = read_number(written)
     if place is not None and place < len(items):
         return items[place]

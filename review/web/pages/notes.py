@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -13,13 +14,12 @@ from django.utils.safestring import SafeString
 
 from review import settings
 from review.acceptance.ack_selection import Pick
-from review.documents.base import problem_json, timestamp
+from review.documents.base import Document, ProblemJson, problem_json, timestamp
 from review.domain.diffs.words import word_diff
 from review.domain.staleness import regions_of
 from review.knowledge_base import Corpus, NoteFacts, UnreadableFile
 from review.models import FileSnapshot, ModelPartition
-from review.overview.documents import ACT, NOTHING, REVIEW, NotePairJson, NoteRowJson, NotesJson
-from review.overview.note_page import HISTORY, NotePage, read_note_page
+from review.overview import note_page
 from review.reviews.pair_states import FAIL, FRESH, MISSING, STATES, WARN, PairStates
 from review.vocabulary import Staleness
 from review.web.core.cached import pair_states
@@ -29,6 +29,28 @@ from review.web.core.template_tags import label
 from review.web.pages.pair_actions import write_pick
 from review.web.render.markdown import mark_findings, note_links, render_diff, render_text
 from review.web.render.tokens import Look
+
+
+class NoteRowJson(Document):
+    """A note of the list; `counts` by model partition, then by state."""
+
+    note_path: str
+    title: str
+    status: str
+    type: str
+    counts: dict[str, dict[str, int]]
+
+
+class NotesJson(Document, kw_only=True):
+    """The answer of the list of notes; `next` is null on the last page."""
+
+    schema: str = "notes/1"
+    total: int
+    notes: list[NoteRowJson]
+    next: str | None
+    problems: list[ProblemJson]
+    counted_at: str | None
+
 
 NOTES_A_PAGE = 100
 _NO_STATUS = "none"
@@ -88,16 +110,16 @@ def notes(request: HttpRequest) -> HttpResponse:
 class NoteListing:
     """The notes that match, in order, and notes by the values of a filter, under the others."""
 
-    chosen: list[tuple[Place, NoteFacts]]
-    folders: Counter[str]
-    states: Counter[str]
-    statuses: Counter[str]
+    chosen: list[tuple[Place, NoteFacts]] = field(default_factory=list)
+    folders: Counter[str] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = field(default_factory=Counter)
 
 
 def list_notes(states: PairStates, filters: Filters) -> NoteListing:
     words = " ".join(filters.all("q")).lower().split()
     names = filters.all("model") or states.partitions
-    found = NoteListing([], Counter(), Counter(), Counter())
+    found = NoteListing()
     for note in states.notes:
         path = note.path.lower() if words else ""
         if not all(word in path for word in words):
@@ -126,34 +148,26 @@ def _place(note: NoteFacts, counts: Counter[str]) -> Place:
 def _row(
     corpus: Corpus, states: PairStates, note: NoteFacts, partitions: Iterable[str]
 ) -> NoteRowJson:
-    """A note with its title, which is read from the file."""
     try:
         title = regions_of(corpus.read_note(note.path).text).title_text
     except UnreadableFile:
         title = ""
-    counts = {name: Counter(states.row(name, note)) for name in partitions}
-    return NoteRowJson(
-        note_path=note.path,
-        title=title,
-        status=note.status,
-        type=note.kind.type_path,
-        counts={
-            name: {state: found[state] for state in STATES if found[state]}
-            for name, found in counts.items()
-        },
-    )
+    row = NoteRowJson(note.path, title, note.status, note.kind.type_path, {})
+    for name in partitions:
+        found = Counter(states.row(name, note))
+        row.counts[name] = {state: found[state] for state in STATES if found[state]}
+    return row
 
 
 def _facets(filters: Filters, listing: NoteListing, states: PairStates) -> list[Facet]:
     present = {word: listing.states[word] for word in STATES if listing.states[word]}
     statuses = {word or _NO_STATUS: number for word, number in sorted(listing.statuses.items())}
+
+    def state_label(word: str) -> str:
+        return _STATE_LABELS.get(word, label(word))
+
     return [
-        filters.facet(
-            "state",
-            "With a pair that is",
-            present,
-            labels=lambda word: _STATE_LABELS.get(word, label(word)),
-        ),
+        filters.facet("state", "With a pair that is", present, labels=state_label),
         filters.facet("folder", "Folder", dict(sorted(listing.folders.items()))),
         filters.facet("status", "Status", statuses),
         filters.facet("model", "Model partition", dict.fromkeys(states.partitions)),
@@ -165,34 +179,26 @@ MAX_COMPARED = 3
 # Characters of written changes on one page, which has the note itself to show, too.
 _ROOM = 120_000
 _TITLES = {
-    ACT: "stale by a change, warn, fail, or without a decision",
-    REVIEW: "stale: missing review",
-    NOTHING: "fresh and passed, or the gate no longer applies",
+    note_page.ACT: "stale by a change, warn, fail, or without a decision",
+    note_page.REVIEW: "stale: missing review",
+    note_page.NOTHING: "fresh and passed, or the gate no longer applies",
 }
 
 # A pair, and its value in the form; "" where it can be neither acked nor requested.
-Row = tuple[NotePairJson, str]
+Row = tuple[note_page.NotePairJson, str]
 
 
 def note(request: HttpRequest, note_path: str) -> HttpResponse:
     filters = parse_filters(request, {"model": None, "as": ["lines"]})
     place = filters.place(int)
+    before = int(place[0]) if place else None
     with Corpus(settings.current()) as corpus:
-        shown = read_note_page(
-            corpus,
-            note_path,
-            partitions=filters.all("model"),
-            before=int(place[0]) if place else None,
-        )
-        return page(
-            request,
-            "review/note.html",
-            lambda: _context(filters, shown, corpus),
-            document=shown.document,
-        )
+        shown = note_page.read_note_page(corpus, note_path, filters.all("model"), before)
+        context = partial(_context, filters, shown, corpus)
+        return page(request, "review/note.html", context, document=shown.document)
 
 
-def _context(filters: Filters, shown: NotePage, corpus: Corpus) -> dict[str, Any]:
+def _context(filters: Filters, shown: note_page.NotePage, corpus: Corpus) -> dict[str, Any]:
     names = ModelPartition.objects.order_by("name").values_list("name", flat=True)
     rows = [(pair, _pick(shown, pair)) for pair in shown.document.pairs]
     # What wants an act comes first; the first group that has any is open.
@@ -206,16 +212,14 @@ def _context(filters: Filters, shown: NotePage, corpus: Corpus) -> dict[str, Any
         "trivial": [pick for pair, pick in rows if pick and pair.is_trivial],
         "can_pick": any(pick for _pair, pick in rows),
         "history": filters.cut(
-            shown.document.history, HISTORY, lambda event: (event.acceptance_event_id,)
+            shown.document.history, note_page.HISTORY, lambda event: (event.acceptance_event_id,)
         ),
         "html": _html(filters, shown, corpus),
-        "models": filters.facet(
-            "model", "Model partition", dict.fromkeys((*names, *corpus.config.partitions))
-        ),
+        "models": filters.facet("model", "", dict.fromkeys((*names, *corpus.config.partitions))),
     }
 
 
-def _pick(shown: NotePage, pair: NotePairJson) -> str:
+def _pick(shown: note_page.NotePage, pair: note_page.NotePairJson) -> str:
     if shown.facts is None or pair.is_gone:
         return ""
     digests = (shown.facts.sha256, pair.gate_sha256)
@@ -223,26 +227,19 @@ def _pick(shown: NotePage, pair: NotePairJson) -> str:
     return write_pick(pick)
 
 
-def _html(filters: Filters, shown: NotePage, corpus: Corpus) -> SafeString:
+def _html(filters: Filters, shown: note_page.NotePage, corpus: Corpus) -> SafeString:
     """The note's text, or the last one that is kept, with its open findings."""
     text = shown.kept.text if shown.kept else shown.text
     if text is None:
         return SafeString("")
-    marks = mark_findings(
-        (item.finding, item.finding.line_now or item.finding.line)
-        for item in shown.document.findings
-    )
-    links = note_links(corpus, shown.path)
-    look = Look(link_to=links, headings=(2, 3), flavour=corpus.flavour)
-    return render_text(text, by_lines="as" in filters.values, look=look, quotes=marks)
+    found = [item.finding for item in shown.document.findings]
+    marks = mark_findings((item, item.line_now or item.line) for item in found)
+    look = Look(link_to=note_links(corpus, shown.path), headings=(2, 3), flavour=corpus.flavour)
+    return render_text(text, look, by_lines="as" in filters.values, quotes=marks)
 
 
 def _changed(rows: Iterable[Row], text: str | None) -> dict[str, Any]:
-    """Return what changed since each accepted text of the note, and the gates that changed.
-
-    `reasons` counts the accepted pairs that are stale, each by the first reason that holds; `picks`
-    are the pairs that an ack of a change makes fresh.
-    """
+    """Return what changed since each accepted text of the note, and the gates that changed."""
     pairs = [pair for pair, _pick in rows if not pair.is_gone]
     groups: dict[int, list[Row]] = {}
     for pair, pick in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -19,24 +20,10 @@ from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.knowledge_base import Corpus
 from review.overview.note_page import read_note_page
-from review.reviews.pair_change import (
-    Against,
-    ChangeRequest,
-    FileChange,
-    change_document,
-    read_pair_change,
-)
+from review.reviews import pair_change
 from review.vocabulary import Grouping
+from review.web.core import responses
 from review.web.core.filters import Filters, parse_filters, read_number
-from review.web.core.responses import (
-    CHANGE_JOBS,
-    actor,
-    after_post,
-    field,
-    page,
-    require_permission,
-    required,
-)
 from review.web.render.markdown import FindingMark, mark_findings, render_diff, render_plain
 
 _NONE = "-"
@@ -57,11 +44,8 @@ def write_pick(pick: Pick) -> str:
 
 
 def read_picks(request: HttpRequest) -> list[Pick]:
-    """The pairs that were ticked, of the form's `note`; all trivial ones where the button says so.
-
-    :raises NoSuchPick, MissingField: the form is not ours.
-    """
-    note = required(request, "note", max_length=MAX_PATH_BYTES)
+    """The pairs that were ticked, of the form's `note`; all trivial ones if the button says so."""
+    note = responses.required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
     picks = []
     for value in request.POST.getlist(name):
@@ -76,15 +60,11 @@ def read_picks(request: HttpRequest) -> list[Pick]:
 
 @require_POST
 def ack(request: HttpRequest) -> HttpResponse:
-    require_permission(request, "review.change_acceptance")
+    responses.require_permission(request, "review.change_acceptance")
     picks = read_picks(request)
-    answers = ack_picks(
-        picks,
-        actor=actor(request),
-        reason=field(request, "reason"),
-        corpus=Corpus(settings.current()),
-        now=timezone.now(),
-    )
+    said = {"actor": responses.actor(request), "reason": responses.field(request, "reason")}
+    corpus, now = Corpus(settings.current()), timezone.now()
+    answers = ack_picks(picks, **said, corpus=corpus, now=now)
     acked = [item.gate_id for answer in answers for item in answer.acked]
     fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
     refused = [item.message for answer in answers for item in answer.refused]
@@ -94,36 +74,36 @@ def ack(request: HttpRequest) -> HttpResponse:
         messages.info(request, f"Fresh already{_gates(fresh)}.")
     if refused:
         messages.warning(request, f"Not acked: {_and_more(refused, '; ')}")
-    return after_post(request, reverse("note", args=[picks[0].note_path]))
+    return responses.after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 @require_POST
 def override(request: HttpRequest) -> HttpResponse:
     """Accept today's texts of a pair as passed, without a review."""
-    require_permission(request, "review.change_reviewpair")
-    note = required(request, "note", max_length=MAX_PATH_BYTES)
+    responses.require_permission(request, "review.change_reviewpair")
+    note = responses.required(request, "note", max_length=MAX_PATH_BYTES)
     wanted = OverrideRequest(
         note=note,
-        gates=(required(request, "gate", max_length=MAX_PATH_BYTES),),
-        model_partition=required(request, "model"),
-        reason=required(request, "reason"),
-        actor=actor(request),
-        expect_note_sha256=required(request, "note_sha256"),
-        expect_gate_sha256=required(request, "gate_sha256"),
+        gates=(responses.required(request, "gate", max_length=MAX_PATH_BYTES),),
+        model_partition=responses.required(request, "model"),
+        reason=responses.required(request, "reason"),
+        actor=responses.actor(request),
+        expect_note_sha256=responses.required(request, "note_sha256"),
+        expect_gate_sha256=responses.required(request, "gate_sha256"),
     )
     answer = override_acceptance(wanted, corpus=Corpus(settings.current()), now=timezone.now())
     names = ", ".join(pair.gate_id for pair in answer.overridden)
-    return after_post(
+    return responses.after_post(
         request, reverse("note", args=[note]), message=f"Overridden: {names} passes for {note}."
     )
 
 
 @require_POST
 def request_review(request: HttpRequest) -> HttpResponse:
-    require_permission(request, CHANGE_JOBS)
+    responses.require_permission(request, responses.CHANGE_JOBS)
     picks = read_picks(request)
     request_picks(request, picks)
-    return after_post(request, reverse("note", args=[picks[0].note_path]))
+    return responses.after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 def request_picks(
@@ -132,17 +112,14 @@ def request_picks(
     """Queue jobs for the pairs, and report which were made, and which pairs are in none."""
     config, now = settings.current(), timezone.now()
     answers = request_reviews(
-        picks, grouping=grouping, actor=actor(request), config=config, now=now
+        picks, grouping=grouping, actor=responses.actor(request), config=config, now=now
     )
     jobs = [job for answer in answers for job in answer.jobs]
     skipped = [item for answer in answers for item in answer.skipped]
     if jobs:
         pairs = count_words(sum(job.pair_count for job in jobs), "pair")
-        messages.success(
-            request,
-            f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
-            " Run them with: commonplace run_review_jobs --all",
-        )
+        made = f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
+        messages.success(request, f"{made} Run them with: commonplace run_review_jobs --all")
     if skipped:
         named = [f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped]
         messages.warning(request, f"Not requested: {_and_more(named, '; ')}")
@@ -164,7 +141,7 @@ _ALL = "all"
 _DIFF_FILTERS = {
     "gate": None,
     "model": None,
-    "against": [word.value for word in Against],
+    "against": [word.value for word in pair_change.Against],
     "lines": [_ALL],
 }
 
@@ -175,39 +152,34 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     with Corpus(settings.current()) as corpus:
         if not filters.one("gate") or not filters.one("model"):
             return _choose(request, filters, note_path, corpus)
-        wanted = ChangeRequest(
+        wanted = pair_change.ChangeRequest(
             note_path=note_path,
             gate_id=filters.one("gate"),
             model_partition=filters.one("model"),
-            against=Against(filters.one("against", Against.ACCEPTED)),
+            against=pair_change.Against(filters.one("against", pair_change.Against.ACCEPTED)),
             all_lines=filters.one("lines") == _ALL,
         )
-        return page(
-            request,
-            "review/diff.html",
-            lambda: _context(filters, wanted, corpus),
-            document=lambda: change_document(corpus, wanted),
-        )
+        context = partial(_context, filters, wanted, corpus)
+        document = partial(pair_change.change_document, corpus, wanted)
+        return responses.page(request, "review/diff.html", context, document=document)
 
 
 def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus) -> HttpResponse:
-    document = read_note_page(corpus, note_path).document
+    document = read_note_page(corpus, note_path, (), None).document
     pairs = [
         row
         for row in document.pairs
         if row.accepted_at and filters.accepts(gate=row.gate_id, model=row.model_partition)
     ]
     context = {"filters": filters, "note_path": document.note_path, "pairs": pairs}
-    return page(request, "review/diff_choice.html", context, document=document)
+    return responses.page(request, "review/diff_choice.html", context, document=document)
 
 
-def _context(filters: Filters, wanted: ChangeRequest, corpus: Corpus) -> dict[str, Any]:
-    change = read_pair_change(corpus, wanted)
+def _context(filters: Filters, wanted: pair_change.ChangeRequest, corpus: Corpus) -> dict[str, Any]:
+    change = pair_change.read_pair_change(corpus, wanted)
     row = change.accepted
     digests = (change.note.now_sha256, change.gate.now_sha256)
-    pick = Pick(
-        row.note.path, change.gate_id, wanted.model_partition, *digests, row.event.review_pair_id
-    )
+    key = (row.note.path, change.gate_id, wanted.model_partition)
     return {
         "filters": filters,
         "change": change,
@@ -219,11 +191,11 @@ def _context(filters: Filters, wanted: ChangeRequest, corpus: Corpus) -> dict[st
         "loose": [finding for finding, line in change.findings if line is None],
         "against": wanted.against.value,
         # An ack accepts these two texts and no others.
-        "pick": write_pick(pick),
+        "pick": write_pick(Pick(*key, *digests, row.event.review_pair_id)),
     }
 
 
-def _html(file: FileChange, marks: list[FindingMark]) -> str:
+def _html(file: pair_change.FileChange, marks: list[FindingMark]) -> str:
     if file.diff is not None:
         return render_diff(file.diff, marks=marks)
     return render_plain(file.before.text, quotes=marks) if file.now is None else ""

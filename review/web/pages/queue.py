@@ -1,48 +1,45 @@
-"""The queue's pages: findings by note, their filters and facets; and the queue as a document."""
+"""The queue: findings by note, one finding's page, disposing of some or all, and undo."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
+from http import HTTPStatus
 from itertools import islice
+from shlex import quote
 from typing import Any, cast
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
 from msgspec import UNSET
 
 from review import settings
 from review.documents.base import problem_json
+from review.domain.printing import count_words
 from review.domain.problems import in_order
-from review.findings.documents import QueueJson
+from review.errors import UsageRefused
+from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus
+from review.models import Disposition
+from review.queue import triage
+from review.queue.columns import QueueSort
 from review.queue.entries import read_entry_page, read_page
 from review.queue.facets import QueueFacets, read_facets
-from review.queue.queue import AGES, OLDER, Queue, QueueCursor, QueueFilter, queue_now
-from review.queue.sorting import QueueSort
-from review.selection.names import is_below
+from review.queue.finding_page import FindingPage, read_finding
+from review.queue.queue import Queue, QueueCursor, QueueFilter, QueueLine, queue_now
+from review.selection.names import within
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
-from review.web.core.filters import Facet, Filters, parse_filters
-from review.web.core.responses import page
+from review.web.core import responses
+from review.web.core.filters import Facet, Filters, parse_filters, read_number
 from review.web.core.template_tags import label
+from review.web.render.markdown import render_markdown
+from review.web.render.tokens import Look
 
-KNOWN = {
-    "state": DispositionState.values,
-    "severity": Severity.values,
-    "decision": [decision.value for decision in QUEUED_DECISIONS],
-    "seen": Seen.values,
-    "age": (*AGES, OLDER),
-    "since": NoteNow.values,
-    "lens": None,
-    "gate": None,
-    "folder": None,
-    "note": None,
-    "partition": None,
-    "confirmed-by": None,
-    "q": None,
-    "sort": [sort.value for sort in QueueSort],
-}
 LINES_A_PAGE = 50
 LINES_A_DOCUMENT = 200
 # What the person did last in this browser, and can undo: `at` and `what`.
@@ -50,28 +47,33 @@ LAST_ACTION = "queue-last-act"
 OPTIONS_SHOWN = 60
 _AGES = {"day": "a day", "week": "a week", "month": "a month", "older": "longer"}
 _SINCE = {"same": "as reviewed", "changed": "changed since the review", "gone": "gone"}
-# Filter to its facet: its name among the counts, its title, and the words for its values.
-_FACETS: dict[str, tuple[str, str, Callable[[str], str]]] = {
-    "severity": ("severities", "Severity", label),
-    "seen": ("seen", "Reported", label),
-    "lens": ("lenses", "Lens", str),
-    "gate": ("gates", "Gate", str),
-    "folder": ("folders", "Folder", str),
-    "since": ("since", "Note", _SINCE.__getitem__),
-    "age": ("ages", "First reported within", _AGES.__getitem__),
-    "partition": ("partitions", "Model partition", str),
-    "decision": ("decisions", "Review says", label),
+# Filter to its facet: its name among the counts, its title, the words for its values, and these.
+_FACETS: dict[str, tuple[str, str, Callable[[str], str], Collection[str] | None]] = {
+    "severity": ("severities", "Severity", label, Severity.values),
+    "seen": ("seen", "Reported", label, Seen.values),
+    "lens": ("lenses", "Lens", str, None),
+    "gate": ("gates", "Gate", str, None),
+    "folder": ("folders", "Folder", str, None),
+    "since": ("since", "Note", _SINCE.__getitem__, NoteNow.values),
+    "age": ("ages", "First reported within", _AGES.__getitem__, _AGES),
+    "partition": ("partitions", "Model partition", str, None),
+    "decision": ("decisions", "Review says", label, QUEUED_DECISIONS),
+}
+KNOWN: dict[str, Collection[str] | None] = {
+    **{name: values for name, (*_shown, values) in _FACETS.items()},
+    **dict.fromkeys(("note", "confirmed-by", "q")),
+    "state": DispositionState.values,
+    "sort": tuple(QueueSort),
 }
 
 
 def read_filters(request: HttpRequest) -> Filters:
-    """The filters in the address, for links to the queue."""
     return parse_filters(request, KNOWN, path=reverse("queue"))
 
 
 def queue_filter(filters: Filters) -> QueueFilter:
     values: dict[str, Any] = {
-        field: filters.all(name) for name, (field, _title, _labels) in _FACETS.items()
+        counted: filters.all(name) for name, (counted, *_shown) in _FACETS.items()
     }
     values["folders"] = tuple(folder.strip("/") for folder in filters.all("folder"))
     return QueueFilter(
@@ -91,31 +93,29 @@ def find(filters: Filters) -> Queue:
 def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
     """The facets, without those that have nothing to choose."""
     facets = []
-    for name, (field, title, labels) in _FACETS.items():
-        chosen, counts = filters.all(name), found.counts[field].items()
-        shown = (
-            (value, number) for value, number in counts if value and (number or value in chosen)
-        )
+    for name, (counted, title, labels, _values) in _FACETS.items():
+        chosen, counts = filters.all(name), found.counts[counted].items()
+        shown = ((value, n) for value, n in counts if value and (n or value in chosen))
         bounded = dict(islice(shown, OPTIONS_SHOWN))
         # One folder at a time: choosing one below replaces it, so that it narrows.
-        is_folder = name == "folder"
-        facets.append(filters.facet(name, title, bounded, labels=labels, single=is_folder))
+        facets.append(filters.facet(name, title, bounded, labels=labels, single=name == "folder"))
     return [facet for facet in facets if len(facet.options) > 1 or facet.selected]
 
 
 def queue(request: HttpRequest) -> HttpResponse:
-    """The findings that want an edit, or those with another status."""
     filters = read_filters(request)
     after = cast(QueueCursor | None, filters.place(int, str, str, int))
-    return page(
+    return responses.page(
         request,
         "review/queue.html",
-        lambda: _context(request, filters, after),
-        document=lambda: _document(filters, after),
+        lambda: _list_context(request, filters, after),
+        document=lambda: _list_document(filters, after),
     )
 
 
-def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) -> dict[str, Any]:
+def _list_context(
+    request: HttpRequest, filters: Filters, after: QueueCursor | None
+) -> dict[str, Any]:
     found = find(filters)
     facets = read_facets(found)
     with Corpus(settings.current()) as corpus:
@@ -138,15 +138,12 @@ def _context(request: HttpRequest, filters: Filters, after: QueueCursor | None) 
         "paged": filters.page(following=next_cursor),
         "gone": facets.counts["since"][NoteNow.GONE],
         "waiting": facets.waiting,
-        "sorts": [
-            (word, filters.url(sort=None if word == QueueSort.PLACE else word))
-            for word in QueueSort
-        ],
+        "sorts": list(QueueSort),
         "last_action": request.session.get(LAST_ACTION),
     }
 
 
-def _document(filters: Filters, after: QueueCursor | None) -> QueueJson:
+def _list_document(filters: Filters, after: QueueCursor | None) -> QueueJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
     whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
@@ -155,19 +152,237 @@ def _document(filters: Filters, after: QueueCursor | None) -> QueueJson:
         entries, next_cursor = read_entry_page(found, corpus, after=after, limit=LINES_A_DOCUMENT)
         problems = list(corpus.notes_at(found.note_paths).problems)
         folder = corpus.gates.folder
-        gates = [f"{folder}/{gate}.md" for gate in wanted.gates]
-        lenses = [f"{folder}/{lens}" for lens in wanted.lenses]
-        problems += [
-            problem
-            for problem in corpus.gates.problems
-            if problem.skipped and is_below(problem.path, gates) and is_below(problem.path, lenses)
-        ]
-    document = QueueJson(
-        entries=[entry for entry in entries if entry.note_path in found.notes.digests],
-        deleted_notes=[entry for entry in entries if entry.note_path not in found.notes.digests],
+        of_gate = within(f"{folder}/{gate}.md" for gate in wanted.gates)
+        of_lens = within(f"{folder}/{lens}" for lens in wanted.lenses)
+        unusable = (item for item in corpus.gates.problems if item.skipped)
+        problems += [item for item in unusable if of_gate(item.path) and of_lens(item.path)]
+    present = found.notes.digests
+    return QueueJson(
+        entries=[entry for entry in entries if entry.note_path in present],
+        deleted_notes=[entry for entry in entries if entry.note_path not in present],
         problems=[problem_json(problem) for problem in in_order(problems)],
         waiting_findings=found.waiting,
         muted_findings=found.muted,
+        next=filters.page(following=next_cursor).next_document or UNSET,
     )
-    document.next = filters.page(following=next_cursor).next_document or UNSET
-    return document
+
+
+PERMISSION = "review.change_finding"
+STATES = (DispositionState.FIXED, DispositionState.REJECTED, DispositionState.DEFERRED)
+MAX_REASON = 1000
+MAX_AT_ONCE = 500
+_NAMED_AT_MOST = 3
+
+
+class BadForm(UsageRefused):
+    """The form names no finding, or no status that a finding can be given."""
+
+
+@require_POST
+def dispose(request: HttpRequest) -> HttpResponse:
+    """Decide about the finding whose button was pressed, or else about those that are ticked."""
+    responses.require_permission(request, PERMISSION)
+    filters = read_filters(request)
+    word, _blank, one = request.POST.get("one", "").partition(" ")
+    named = [one] if one else request.POST.getlist("finding")
+    if len(named) > MAX_AT_ONCE:
+        raise BadForm(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
+    posted, _done = _dispose(request, word if one else request.POST.get("act", ""), named)
+    # The focus goes to the next row of the list, else to the previous one.
+    queue = find(filters)
+    cursor = queue.first_cursor(posted.findings)
+    line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
+    return responses.after_post(request, filters.url(), focus=line.row_id if line else "")
+
+
+def _read_form(
+    request: HttpRequest, state: str, named: Sequence[str] = ()
+) -> triage.DispositionRequest:
+    """Read the request; `named` are fingerprints with the disposition shown."""
+    if state not in DispositionState.values:
+        words = ", ".join(DispositionState.values)
+        raise BadForm(f"a finding cannot be {state!r}", hint=f"it can be {words}")
+    findings = {}
+    for text in named:
+        fingerprint, _blank, shown_id = text.partition(" ")
+        number = read_number(shown_id)
+        if not (fingerprint.isalnum() and len(fingerprint) <= 16) or number is None:
+            raise BadForm("the form names no finding", hint="reload the page")
+        findings[fingerprint] = number
+    reason = responses.field(request, "reason", max_length=MAX_REASON)
+    return triage.DispositionRequest(
+        DispositionState(state), responses.actor(request), reason, findings
+    )
+
+
+def _dispose(
+    request: HttpRequest, state: str, named: Sequence[str]
+) -> tuple[triage.DispositionRequest, triage.Triaged]:
+    posted = _read_form(request, state, named)
+    done = triage.dispose_findings(posted, config=settings.current(), now=timezone.now())
+    _report(request, done, posted.state)
+    return posted, done
+
+
+def _report(request: HttpRequest, done: triage.Triaged, state: DispositionState) -> None:
+    """Say what was done and, by name, what was not; remember it for an undo."""
+    if done.moved:
+        word = "opened again" if state is DispositionState.OPEN else state.value
+        what = f"{count_words(len(done.moved), 'finding')} {word}"
+        if len(done.moved) == 1:
+            what = f"{word.capitalize()}: {_name(done.moved[0])}"
+        request.session[LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
+        messages.success(request, f"{what}.")
+    _report_refusals(request, done.not_moved)
+
+
+def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> None:
+    for last in not_moved[:_NAMED_AT_MOST]:
+        said = f"{last.actor} says {last.state} since this page was shown."
+        messages.warning(request, f"Not changed: {_name(last.fingerprint)}. {said}")
+    more = len(not_moved) - _NAMED_AT_MOST
+    if more > 0:
+        messages.warning(request, f"Also not changed: {count_words(more, 'finding')}.")
+
+
+def _name(fingerprint: str) -> str:
+    found = find_finding(fingerprint)
+    return found.name(gates_folder=settings.current().gates_folder) if found else fingerprint
+
+
+@require_http_methods(["GET", "POST"])
+def all_matching(request: HttpRequest) -> HttpResponse:
+    """Show what deciding about all findings that match would do; do it once it is confirmed."""
+    responses.require_permission(request, PERMISSION)
+    filters = read_filters(request)
+    if request.method == "GET":
+        url = f"{reverse('queue')}?{filters.query}&format=json"
+        return (
+            responses.SeeOther(url) if responses.wants_json(request) else _confirm(request, filters)
+        )
+    posted = _read_form(request, request.POST.get("as", ""))
+    expected = read_number(request.POST.get("expected", ""))
+    if expected is None:
+        raise BadForm("the form does not say how many findings were counted")
+    wanted, config, now = queue_filter(filters), settings.current(), timezone.now()
+    try:
+        done = triage.dispose_matching(wanted, expected, posted, config=config, now=now)
+    except triage.QueueMoved as moved:
+        if responses.wants_json(request):
+            raise
+        return _confirm(request, filters, moved, posted.state)
+    _report(request, done, posted.state)
+    return responses.after_post(request, filters.url())
+
+
+def _confirm(
+    request: HttpRequest, filters: Filters, moved: triage.QueueMoved | None = None, chosen: str = ""
+) -> HttpResponse:
+    queue = find(filters)
+    gates = list(queue.count_by_gate().items())
+    context: dict[str, Any] = {
+        "filters": filters,
+        "note_count": queue.note_count,
+        "number": len(queue.fingerprints()),
+        "gates": gates[:_NAMED_AT_MOST],
+        "more_gates": len(gates[_NAMED_AT_MOST:]),
+        "states": STATES if "state" not in filters.values else tuple(DispositionState),
+        "moved": moved,
+        "chosen": chosen,
+        "reason": request.POST.get("reason", "")[:MAX_REASON],
+        "max_reason": MAX_REASON,
+    }
+    status = HTTPStatus.CONFLICT if moved else HTTPStatus.OK
+    return render(request, "review/queue_all.html", context, status=status)
+
+
+@require_POST
+def take_back(request: HttpRequest) -> HttpResponse:
+    """Undo this person's last action in this browser, if there was no later decision."""
+    responses.require_permission(request, PERMISSION)
+    action = request.session.get(LAST_ACTION)
+    if action is None:
+        raise triage.NothingToUndo("there is nothing of yours to take back")
+    filters = read_filters(request)
+    done = triage.undo(
+        datetime.fromisoformat(action["at"]), actor=responses.actor(request), now=timezone.now()
+    )
+    del request.session[LAST_ACTION]
+    what = action["what"]
+    if done.moved:
+        messages.success(request, f"Undone: {what[:1].lower()}{what[1:]}.")
+    _report_refusals(request, done.not_moved)
+    lines = find(filters).of(done.moved)
+    return responses.after_post(request, filters.url(), focus=lines[0].row_id if lines else "")
+
+
+def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
+    filters = read_filters(request)
+    queue = find(filters)
+    with Corpus(settings.current()) as corpus:
+        shown = read_finding(fingerprint, queue=queue, corpus=corpus)
+    return responses.page(
+        request,
+        "review/finding.html",
+        lambda: _context(request, shown, queue, filters),
+        document=shown.document,
+    )
+
+
+def _context(
+    request: HttpRequest, shown: FindingPage, queue: Queue, filters: Filters
+) -> dict[str, Any]:
+    about = shown.document
+    cursor = shown.line.cursor if shown.line else None
+    is_in = shown.line in queue.of([about.finding.fingerprint])
+    gate, review = shown.pair.gate_snapshot.text, shown.pair.review_text.text
+    return {
+        "filters": filters,
+        "here": reverse("queue"),
+        "shown": shown,
+        "finding": about.finding,
+        "about": about,
+        "rank": queue.rank(cursor) + 1 if is_in and cursor else None,
+        "total": queue.total,
+        "next_url": _url(cursor and queue.next(cursor), filters),
+        "previous_url": _url(cursor and queue.before(cursor), filters),
+        "queue_url": _queue_url(filters, shown.line if is_in else None, queue),
+        "gate_html": render_markdown(gate, look=Look(prefix="gate-", headings=(2, 3))),
+        "review_html": render_markdown(review, look=Look(prefix="review-", headings=(2, 3))),
+        "states": [
+            word for word in (DispositionState.OPEN, *STATES) if word != about.finding.status
+        ],
+        "fix_command": f"commonplace fix_prompt {quote(about.note_path)}",
+        "last_action": request.session.get(LAST_ACTION),
+        "max_reason": MAX_REASON,
+    }
+
+
+def _url(line: QueueLine | None, filters: Filters) -> str:
+    """The page of a line's finding, in the list; "" for none."""
+    return _page_of(line.fingerprint, filters) if line else ""
+
+
+def _page_of(fingerprint: str, filters: Filters) -> str:
+    return replace(filters, path=reverse("finding", args=[fingerprint])).url()
+
+
+def _queue_url(filters: Filters, line: QueueLine | None, queue: Queue) -> str:
+    if line is None:
+        return filters.url()
+    start = queue.page_start(line.cursor, LINES_A_PAGE)
+    return f"{filters.page(following=start).next_url or filters.url()}#{line.row_id}"
+
+
+@require_POST
+def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
+    """Decide about the finding, and go on to the next one."""
+    responses.require_permission(request, PERMISSION)
+    filters = read_filters(request)
+    named = [f"{fingerprint} {request.POST.get('seen', '')}"]
+    _posted, done = _dispose(request, request.POST.get("as", ""), named)
+    if not done.moved:
+        return responses.SeeOther(_page_of(fingerprint, filters))
+    queue = find(filters)
+    cursor = queue.first_cursor([fingerprint])
+    return responses.SeeOther(_url(cursor and queue.next(cursor), filters) or filters.url())

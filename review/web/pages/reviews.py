@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,37 +12,23 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from review import settings
 from review.acceptance.ack_selection import Pick
 from review.acceptance.decide import set_decision
+from review.documents.base import count_by
 from review.errors import UsageRefused
-from review.findings.documents import LookJson, LooksJson
+from review.findings.states import LookJson, LooksJson
 from review.knowledge_base import Corpus
+from review.reviews import read
 from review.reviews.documents import ReviewJson
 from review.reviews.needs_a_look import LookRequest, read_looks
-from review.reviews.read import (
-    HistoryRequest,
-    ReviewPart,
-    read_reviews,
-    snapshot_text,
-    text_of_review,
-)
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
+from review.web.core import responses
 from review.web.core.cached import needs_a_look
 from review.web.core.filters import Filters, Key, Paged, parse_filters, read_number
-from review.web.core.responses import (
-    CHANGE_JOBS,
-    NEXT,
-    actor,
-    after_post,
-    page,
-    require_permission,
-    required,
-    wants_json,
-)
 from review.web.core.template_tags import label
 from review.web.pages.pair_actions import NoSuchPick, request_picks
 from review.web.render.markdown import mark_findings, note_links, render_text
@@ -62,8 +48,10 @@ def looks(request: HttpRequest) -> HttpResponse:
     wanted = _wanted(answer.value, filters)
     place = filters.place(str, str, int)
     rows = [look for look in wanted if place is None or _key(look) > place]
-    paged = filters.cut(rows, LOOKS_A_DOCUMENT if wants_json(request) else LOOKS_A_PAGE, _key)
-    return page(
+    paged = filters.cut(
+        rows, LOOKS_A_DOCUMENT if responses.wants_json(request) else LOOKS_A_PAGE, _key
+    )
+    return responses.page(
         request,
         "review/looks.html",
         lambda: {
@@ -82,17 +70,14 @@ def looks(request: HttpRequest) -> HttpResponse:
 
 def _looks_document(paged: Paged[LookJson], filters: Filters) -> LooksJson:
     """Return a part of the command's answer; the problems are those of the notes in its scope."""
-    config = settings.current()
-    partitions = filters.all("partition")
-    scope = LookRequest(
-        gate_folders=tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens")),
-        model_partition=partitions[0] if len(partitions) == 1 else None,
-    )
+    config, partitions = settings.current(), filters.all("partition")
+    folders = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
+    partition = partitions[0] if len(partitions) == 1 else None
+    scope = LookRequest(gate_folders=folders, model_partition=partition)
     with Corpus(config) as corpus:
         document = read_looks(corpus, scope)
-    document.needs_a_look = list(paged.items)
-    document.next = paged.next_document or UNSET
-    return document
+    following = paged.next_document or UNSET
+    return structs.replace(document, needs_a_look=list(paged.items), next=following)
 
 
 def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int]]:
@@ -106,26 +91,19 @@ def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int
 @require_POST
 def request_again(request: HttpRequest) -> HttpResponse:
     """Queue new jobs for the pairs of reviews: of a row, or of all that are ticked."""
-    require_permission(request, CHANGE_JOBS)
+    responses.require_permission(request, responses.CHANGE_JOBS)
     named = request.POST.getlist("one") or request.POST.getlist("pair")
     listed = {str(look.review_pair_id): look for look in needs_a_look().value.needs_a_look}
     if not listed.keys() >= {*named}:
         raise NoSuchPick("a review is no longer in the list", hint="reload the page")
     looks = [listed[name] for name in named]
-    request_picks(
-        request, [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
-    )
-    return after_post(request, reverse("looks"))
+    picks = [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
+    request_picks(request, picks)
+    return responses.after_post(request, reverse("looks"))
 
 
 def neighbours(filters: Filters, key: Key) -> dict[str, Any]:
-    """Describe the list that a review was opened from, and its neighbours there ("" at the ends).
-
-    The rank is from 1; 0 once the review is no longer in the list.
-
-    :param filters: of the review's own page.
-    :param key: note path, gate path and pair of the review.
-    """
+    """Describe the list that a review (note, gate, pair) was opened from; rank 0: not in it now."""
     wanted = _wanted(needs_a_look().value, filters)
     before = [look for look in wanted if _key(look) < key]
     behind = [look for look in wanted if _key(look) > key]
@@ -158,19 +136,17 @@ def _wanted(found: LooksJson, filters: Filters) -> list[LookJson]:
 
 
 def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
-    whys = Counter(look.why for look in found)
-    lenses = Counter(look.lens for look in found)
-    partitions = Counter(look.model_partition for look in found)
-    known = {word: whys[word] for word in LookReason.values}
+    counts = count_by(found, why="why", lens="lens", partition="model_partition")
+    whys = {word: counts["why"].get(word, 0) for word in LookReason.values}
     return [
-        filters.facet("why", "Why", known, labels=label),
-        filters.facet("lens", "Lens", dict(sorted(lenses.items()))),
-        filters.facet("partition", "Model partition", dict(sorted(partitions.items()))),
+        filters.facet("why", "Why", whys, labels=label),
+        filters.facet("lens", "Lens", dict(sorted(counts["lens"].items()))),
+        filters.facet("partition", "Model partition", dict(sorted(counts["partition"].items()))),
     ]
 
 
 _KNOWN = {
-    "show": [part.value for part in ReviewPart],
+    "show": [part.value for part in read.ReviewPart],
     "as": ["lines"],
     "from": [FROM_LOOKS],
     **LOOKS_FILTERS,
@@ -184,23 +160,19 @@ class NoDecision(UsageRefused):
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     corpus = Corpus(settings.current())
-    document = read_reviews(corpus, HistoryRequest(pair_id=pair_id))
-    return page(
-        request,
-        "review/review.html",
-        lambda: _context(filters, document.reviews[0], corpus),
-        document=document,
-    )
+    document = read.read_reviews(corpus, read.HistoryRequest(pair_id=pair_id))
+    context = partial(_context, filters, document.reviews[0], corpus)
+    return responses.page(request, "review/review.html", context, document=document)
 
 
 def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
-    part = ReviewPart(filters.one("show", ReviewPart.REVIEW))
-    is_review = part is ReviewPart.REVIEW
-    text = shown.text if is_review else text_of_review(shown.review_pair_id, part)
-    findings = shown.findings if part is ReviewPart.NOTE else []
+    part = read.ReviewPart(filters.one("show", read.ReviewPart.REVIEW))
+    is_review = part is read.ReviewPart.REVIEW
+    text = shown.text if is_review else read.text_of_review(shown.review_pair_id, part)
+    findings = shown.findings if part is read.ReviewPart.NOTE else []
     links = note_links(corpus, shown.note_path)
     look = Look(
-        link_to=None if part is ReviewPart.GATE else links,
+        link_to=None if part is read.ReviewPart.GATE else links,
         # A review's own headings begin at the third level (the prompt's template).
         headings=(0, 3) if is_review else (2, 3),
         flavour=corpus.flavour,
@@ -212,60 +184,47 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, A
         "filters": filters,
         "review": shown,
         "part": part.value,
-        "judged": {ReviewPart.NOTE: shown.note, ReviewPart.GATE: shown.gate}.get(part),
-        "html": render_text(text, by_lines="as" in filters.values, look=look, quotes=marks),
+        "judged": {read.ReviewPart.NOTE: shown.note, read.ReviewPart.GATE: shown.gate}.get(part),
+        "html": render_text(text, look, by_lines="as" in filters.values, quotes=marks),
         "choices": [word.value for word in ACCEPTING_DECISIONS],
         "beside": neighbours(filters, key) if "from" in filters.values else None,
         "can_override": can_override,
         # An override accepts exactly the texts that are on disk while the page is made.
-        "digests": {
-            "note": corpus.read_note(shown.note_path).sha256,
-            "gate": corpus.gate(shown.gate_path).sha256,
-        }
-        if can_override
-        else {},
+        "note_now": corpus.read_note(shown.note_path) if can_override else None,
+        "gate_now": corpus.gate(shown.gate_path) if can_override else None,
     }
 
 
 @require_POST
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
-    require_permission(request, "review.change_reviewpair")
+    responses.require_permission(request, "review.change_reviewpair")
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise NoDecision("choose pass, warn or fail")
-    reason = required(request, "reason")
-    answer = set_decision(
-        pair_id,
-        Decision(word),
-        reason=reason,
-        actor=actor(request),
-        config=settings.current(),
-        now=timezone.now(),
-    )
+    reason, config = responses.required(request, "reason"), settings.current()
+    said = {"reason": reason, "actor": responses.actor(request)}
+    answer = set_decision(pair_id, Decision(word), **said, config=config, now=timezone.now())
     place = reverse("review", args=[pair_id])
     if not answer.accepted:
-        messages.warning(
-            request,
-            f"Your decision, {word}, is kept with the review. It does not move the acceptance:"
-            " a later text was accepted in the meantime.",
-        )
-        return after_post(request, place)
-    focus = "" if request.POST.get(NEXT) else "decision"
+        why = "It does not move the acceptance: a later text was accepted in the meantime."
+        messages.warning(request, f"Your decision, {word}, is kept with the review. {why}")
+        return responses.after_post(request, place)
+    focus = "" if request.POST.get(responses.NEXT) else "decision"
     if following := read_number(request.GET.get("following", "")):
         request.session[LAST_REASON] = reason
         focus = f"look-{following}"
     told = f"Decided: {answer.gate_id} is {word} for {answer.note_path}."
-    return after_post(request, place, message=told, focus=focus)
+    return responses.after_post(request, place, message=told, focus=focus)
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
-    if part not in list(ReviewPart):
+    if part not in list(read.ReviewPart):
         raise Http404
-    return _raw(text_of_review(pair_id, ReviewPart(part)))
+    return _raw(read.text_of_review(pair_id, read.ReviewPart(part)))
 
 
 def snapshot(request: HttpRequest, snapshot_id: int) -> HttpResponse:
-    return _raw(snapshot_text(snapshot_id))
+    return _raw(read.snapshot_text(snapshot_id))
 
 
 def _raw(text: str) -> HttpResponse:

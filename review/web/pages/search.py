@@ -10,24 +10,23 @@ from review import settings
 from review.documents.base import from_row
 from review.domain.excerpts import wanted_words
 from review.knowledge_base import Corpus
-from review.overview.documents import (
+from review.overview.search import (
+    PER_KIND,
     FoundFindingJson,
     FoundNoteJson,
     FoundReviewJson,
     SearchJson,
+    SearchKind,
+    SearchResult,
+    find_jumps,
 )
-from review.overview.search import PER_KIND, SearchKind, SearchResult, find_jumps
 from review.overview.search import search as search_texts
 from review.web.core.filters import Paged, parse_filters
 from review.web.core.responses import page
 
 # Seconds that a request spends on texts that are not indexed yet; the next search goes on.
 _INDEX_SECONDS = 1.0
-_LABELS: dict[str, str] = {
-    SearchKind.NOTE: "notes",
-    SearchKind.FINDING: "findings",
-    SearchKind.REVIEW: "reviews",
-}
+_LABELS = {kind.value: f"{kind}s" for kind in SearchKind}
 
 
 def search(request: HttpRequest) -> HttpResponse:

@@ -1,38 +1,53 @@
-"""The start page: what needs a person, and how much is covered; and the page of costs."""
+"""The start page: what needs a person, how much is covered; the pages of events and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import groupby, islice
+from operator import attrgetter, itemgetter
 from typing import Any
 
-from django.db.models import Count, Min
+from django.db.models import Count, F, Min, Q, QuerySet, TextChoices
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from msgspec import structs
 
-from review import settings
-from review.jobs.costs import CostsJson, read_costs
+from review import models, settings
+from review.documents.base import Document, from_row
+from review.domain.paths import gate_label
+from review.jobs.board import show_event
+from review.jobs.costs import read_costs
+from review.jobs.job_documents import (
+    AcceptanceEventJson,
+    DecisionEventJson,
+    DispositionEventJson,
+    EventListJson,
+)
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
-from review.overview.documents import GateStatusJson, PartitionStatusJson, StatusJson
-from review.overview.status import find_orphans, read_coverage, read_status
+from review.overview.status import (
+    GateStatusJson,
+    PartitionStatusJson,
+    StatusJson,
+    find_orphans,
+    read_coverage,
+    read_status,
+)
 from review.queue.facets import read_facets
 from review.queue.queue import QueueFilter, queue_now
 from review.recovery.recover import RecoveryAction
-from review.vocabulary import JobStatus
+from review.vocabulary import AcceptanceKind, DispositionState, JobStatus
 from review.web.core.cached import cached, needs_a_look, pair_states, recoverable, trends
-from review.web.core.filters import Filters, parse_filters
+from review.web.core.filters import Filters, Key, parse_filters
 from review.web.core.responses import page
-from review.web.pages.events import newest_events, together
 from review.web.pages.jobs import preview_url
 
-LAST_EVENTS = 6
 # More, since what was done at once is shown as one.
 READ_EVENTS = 30
-SHOWN_JOBS = 4
-SHOWN_LOOKS = 5
-SHOWN_GATES = 8
 _WIDTH, _HEIGHT = 100, 40  # of a chart
 _LINES = 5  # as many as there are kinds of line
 
@@ -64,18 +79,18 @@ def _context(filters: Filters) -> dict[str, Any]:
         "is_new": not (states.notes and states.gates and states.partitions),
         "counted_at": answer.at,
         "findings": dict(facets.counts["severities"]),
-        "finding_gates": list(islice(facets.counts["gates"].items(), SHOWN_GATES)),
-        "looks": looks[:SHOWN_LOOKS],
+        "finding_gates": list(islice(facets.counts["gates"].items(), 8)),
+        "looks": looks[:5],
         "look_count": len(looks),
         "covers": [_cover(read_coverage(states, name)) for name in states.partitions],
         # Processes with running jobs, the longest at work first.
         "sweeps": list(
-            ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
+            models.ReviewJob.objects.filter(status=JobStatus.RUNNING, parent_pid__isnull=False)
             .values("claimed_by", "parent_host", "parent_pid")
             .annotate(jobs=Count("pk"), since=Min("started_at"))
             .order_by("since")
         ),
-        "events": together(events)[:LAST_EVENTS],
+        "events": together(events)[:6],
         "trend": make_chart(trend.ends, trend.findings),
         "cost_trend": make_chart(trend.ends, trend.costs, digits=2),
         "lens_bars": [lens for lens in lenses if lens.people.n],
@@ -86,47 +101,28 @@ def _context(filters: Filters) -> dict[str, Any]:
 
 def _recovery() -> dict[str, Any]:
     found = recoverable()
-    ready = {entry.review_job_id for entry in found.ready}
+    ids = [[entry.review_job_id for entry in part] for part in (found.abandoned, found.ready)]
+    abandoned, ready = ids
     # What is abandoned and ready is listed twice, and not to be replaced with all others.
-    replaceable = [entry for entry in found.abandoned if entry.review_job_id not in ready]
-    replace, ingest = RecoveryAction.REPLACE, RecoveryAction.INGEST
+    replaceable = [job_id for job_id in abandoned if job_id not in ready]
     return {
-        "recovery": [
-            {
-                "kind": kind,
-                "title": title,
-                "entries": entries[:SHOWN_JOBS],
-                "total": len(entries),
-                "action": action.value,
-                "all_url": of_all
-                and preview_url(action, [entry.review_job_id for entry in of_all]),
-            }
-            for kind, title, entries, action, of_all in (
-                ("abandoned", "Abandoned", found.abandoned, replace, replaceable),
-                ("ready", "Ready to ingest", found.ready, ingest, found.ready),
-                ("missing", "Pairs missing", found.failed, ingest, []),
-            )
-        ],
-        "to_recover": len(
-            {entry.review_job_id for entry in (*found.abandoned, *found.ready, *found.failed)}
-        ),
+        "recover": found,
         "ready": ready,
+        "replace_url": replaceable and preview_url(RecoveryAction.REPLACE, replaceable),
+        "ingest_url": preview_url(RecoveryAction.INGEST, ready),
+        "to_recover": len({*abandoned, *ready, *(entry.review_job_id for entry in found.failed)}),
     }
 
 
 def _cover(partition: PartitionStatusJson) -> dict[str, Any]:
-    """Return the share of each gate of a partition, of each lens, and of the partition."""
+    """Return the share of a partition, and of each lens with those of its gates behind it."""
     gates = [gate for gate in partition.gates if gate.applicable]
-    grouped = groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0])
-    lenses = [(lens, list(members)) for lens, members in grouped]
-    return {
-        "share": _share(partition.model_partition, gates),
-        "in_flight": partition.in_flight,
-        "lenses": [
-            {"share": _share(lens, members), "gates": [_share(m.gate_id, [m]) for m in members]}
-            for lens, members in lenses
-        ],
-    }
+    lenses = {}
+    for lens, found in groupby(gates, key=lambda gate: gate.gate_id.partition("/")[0]):
+        members = list(found)
+        lenses[lens] = [_share(lens, members), *(_share(it.gate_id, [it]) for it in members)]
+    whole = _share(partition.model_partition, gates)
+    return {"share": whole, "in_flight": partition.in_flight, "lenses": lenses.values()}
 
 
 def _share(name: str, gates: Sequence[GateStatusJson]) -> dict[str, Any]:
@@ -149,62 +145,33 @@ def _share(name: str, gates: Sequence[GateStatusJson]) -> dict[str, Any]:
 
 def costs(request: HttpRequest) -> HttpResponse:
     filters = parse_filters(request, {"partition": None})
-    return page(
-        request,
-        "review/costs.html",
-        lambda: _costs_context(filters),
-        document=lambda: _costs_document(filters.one("partition") or None),
-    )
-
-
-def _costs_document(partition: str | None) -> StatusJson:
-    """The answer of `review_status --costs`."""
-    status = read_whole_status(partition)
-    status.costs = _read_costs(partition)
-    return status
-
-
-def _read_costs(partition: str | None) -> CostsJson:
-    return cached(
+    partition = filters.one("partition") or None
+    found = cached(
         f"costs {partition}",
         lambda corpus: read_costs(model_partition=partition, config=corpus.config),
     ).value
-
-
-def _costs_context(filters: Filters) -> dict[str, Any]:
-    partition = filters.one("partition")
-    found, (trend, _lenses) = _read_costs(partition or None), trends()
-    shown = {name: values for name, values in trend.costs.items() if partition in ("", name)}
-    return {
-        "filters": filters,
-        "partition": partition,
-        "total": found.total,
-        "chart": make_chart(trend.ends, shown, digits=2),
-        "tables": [
-            ("Model partition", found.partitions),
-            ("Lens", found.lenses),
-            ("Gate", found.gates),
-            ("Runner", found.runners),
-            ("Purpose", found.purposes if len(found.purposes) > 1 else []),
-        ],
-    }
+    trend, _lenses = trends()
+    costs = {name: spent for name, spent in trend.costs.items() if filters.accepts(partition=name)}
+    chart = make_chart(trend.ends, costs, digits=2)
+    context = {"filters": filters, "partition": partition, "costs": found, "chart": chart}
+    return page(
+        request,
+        "review/costs.html",
+        context,
+        document=lambda: structs.replace(read_whole_status(partition), costs=found),
+    )
 
 
 def make_chart(
     ends: Sequence[datetime], series: Mapping[str, Sequence[float]], *, digits: int = 0
 ) -> dict[str, Any] | None:
-    """Make lines over the same weeks, with one scale from 0 to `top`; None where every value is 0.
-
-    `rows` has a row for each week, for the table that says the same.
-
-    :param digits: after the point.
-    """
+    """Make lines and rows over the same weeks, up to `top`; None where every value is 0."""
     top = max((value for values in series.values() for value in values), default=0)
     if not top:
         return None
     lines = [
-        {"name": name, "last": values[-1], "points": _points(values, top), "kind": number % _LINES}
-        for number, (name, values) in enumerate(series.items())
+        {"name": name, "last": values[-1], "points": _points(values, top), "kind": n % _LINES}
+        for n, (name, values) in enumerate(series.items())
     ]
     rows = [(end, [values[n] for values in series.values()]) for n, end in enumerate(ends)]
     return {"ends": ends, "lines": lines, "top": top, "digits": digits, "rows": rows}
@@ -214,3 +181,152 @@ def _points(values: Sequence[float], top: float) -> str:
     step = _WIDTH / max(1, len(values) - 1)
     places = ((n * step, _HEIGHT * (1 - value / top)) for n, value in enumerate(values))
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+EVENTS_A_PAGE = 100
+
+
+class EventKind(TextChoices):
+    JOB = "job", "jobs"
+    FINDING = "finding", "findings"
+    REVIEW = "review", "decisions"
+    ACCEPTANCE = "acceptance", "acks and overrides"
+
+
+_EVENT_FILTERS = {
+    "what": EventKind.values,
+    "to": JobStatus.values,
+    "as": DispositionState.values,
+    "actor": None,
+    "job": None,
+}
+_WHAT = dict(EventKind.choices)
+_ACTORS = {"human:": "people", "agent:": "agents", "sweep:": "sweeps"}
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """One event, and its key among those of its kind."""
+
+    kind: EventKind
+    key: int
+    at: datetime
+    event: Any
+
+    @property
+    def action(self) -> tuple[object, ...]:
+        """The same for all events that one action made of many findings or pairs."""
+        event = self.event
+        if self.kind is EventKind.FINDING:
+            return (self.kind, self.at, event.actor, event.state, event.reason)
+        if self.kind is EventKind.ACCEPTANCE:
+            return (self.kind, self.at, event.actor, event.kind, event.reason)
+        return (self.kind, self.key)
+
+
+def events(request: HttpRequest) -> HttpResponse:
+    filters = parse_filters(request, _EVENT_FILTERS)
+    folder = settings.current().gates_folder
+    found, following = newest_events(filters, limit=EVENTS_A_PAGE, gates_folder=folder)
+    paged = filters.page(found, following=following)
+    by = {who: _ACTORS.get(who, who) for who in (*_ACTORS, *filters.all("actor"))}
+    context = {
+        "filters": filters,
+        "facets": [
+            filters.facet("what", "What", dict.fromkeys(_WHAT), labels=_WHAT.__getitem__),
+            filters.facet("actor", "By", dict.fromkeys(_ACTORS), labels=by.__getitem__),
+            filters.facet("to", "Job became", dict.fromkeys(JobStatus.values)),
+            filters.facet("as", "Finding became", dict.fromkeys(DispositionState.values)),
+        ],
+        "paged": paged,
+        "events": together(found),
+    }
+    document = partial(_events_document, found, paged.next_document)
+    return page(request, "review/events.html", context, document=document)
+
+
+def together(events: Iterable[EventRow]) -> list[list[EventRow]]:
+    """Group events that one action made of many findings or pairs."""
+    return [list(group) for _action, group in groupby(events, key=attrgetter("action"))]
+
+
+def _events_document(found: Iterable[EventRow], following: str | None) -> EventListJson:
+    of: dict[EventKind, list[Any]] = {kind: [] for kind in EventKind}
+    for row in found:
+        of[row.kind].append(row.event)
+    jobs, said, decisions, acceptances = of.values()
+    return EventListJson(
+        events=jobs, dispositions=said, decisions=decisions, acceptances=acceptances, next=following
+    )
+
+
+def newest_events(
+    filters: Filters, *, limit: int, gates_folder: str
+) -> tuple[list[EventRow], Key | None]:
+    """Return the events that match, newest first (by key), and where the list continues."""
+    keys = filters.place(*[int] * len(EventKind)) or (0,) * len(EventKind)
+    # A key of each kind; 0 means its newest.
+    cursor = dict(zip(EventKind, keys, strict=True))
+    streams = []
+    for kind, rows in _streams(filters).items():
+        behind = rows.filter(pk__lt=cursor[kind]) if cursor[kind] else rows
+        streams.append([(row.at, kind, row) for row in behind[: limit + 1]])
+    merged = list(islice(heapq.merge(*streams, key=itemgetter(0), reverse=True), limit + 1))
+    found = merged[:limit]
+    marks = {row.fingerprint for _at, kind, row in found if kind is EventKind.FINDING}
+    # The latest report of each finding.
+    reported = models.latest_of(
+        models.Finding.objects.select_related("pair__note", "pair__gate"), marks
+    )
+    events = [
+        EventRow(kind, row.pk, at, _event(kind, row, reported, gates_folder))
+        for at, kind, row in found
+    ]
+    cursor |= {row.kind: row.key for row in events}
+    return events, tuple(cursor.values()) if len(merged) > limit else None
+
+
+def _streams(filters: Filters) -> dict[EventKind, QuerySet[Any]]:
+    """Statuses and a job select events of jobs only, and states dispositions only."""
+    given: dict[EventKind, dict[str, Any]] = defaultdict(dict)
+    if statuses := filters.all("to"):
+        given[EventKind.JOB]["to_status__in"] = statuses
+    if (job_id := filters.key("job")) is not None:
+        given[EventKind.JOB]["job_id"] = job_id
+    if states := filters.all("as"):
+        given[EventKind.FINDING]["state__in"] = states
+    selected = list(given) or list(EventKind)
+    streams: dict[EventKind, QuerySet[Any]] = {
+        EventKind.JOB: models.JobEvent.objects.all(),
+        EventKind.FINDING: models.Disposition.objects.all(),
+        EventKind.REVIEW: models.DecisionEvent.objects.select_related("pair__note", "pair__gate"),
+        # The acceptance of a review itself is shown by the event of its job.
+        EventKind.ACCEPTANCE: models.Acceptance.objects.exclude(kind=AcceptanceKind.FULL_REVIEW)
+        .select_related("note", "gate", "model_partition")
+        .annotate(at=F("accepted_at")),
+    }
+    by_actor = Q()
+    for actor in filters.all("actor"):
+        # One that ends in `:` matches all of its kind.
+        by_actor |= Q(actor__startswith=actor) if actor.endswith(":") else Q(actor=actor)
+    return {
+        kind: rows.filter(by_actor, **given.get(kind, {})).order_by("-pk")
+        for kind, rows in streams.items()
+        if filters.accepts(what=kind) and kind in selected
+    }
+
+
+def _event(kind: EventKind, row: Any, reported: dict[str, models.Finding], folder: str) -> Document:
+    if kind is EventKind.JOB:
+        return show_event(row)
+    finding = reported.get(row.fingerprint) if kind is EventKind.FINDING else None
+    pair = row if kind is EventKind.ACCEPTANCE else getattr(finding or row, "pair", None)
+    named = {
+        "note_path": pair and pair.note.path,
+        "gate_id": pair and gate_label(pair.gate.path, folder),
+    }
+    if kind is EventKind.FINDING:
+        return from_row(DispositionEventJson, row, text=finding and finding.text, **named)
+    if kind is EventKind.REVIEW:
+        return from_row(DecisionEventJson, row, review_pair_id=row.pair_id, **named)
+    return from_row(AcceptanceEventJson, row, model_partition=row.model_partition.name, **named)

@@ -20,7 +20,7 @@ from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import LinkKind
 from review.domain.paths import BadPath, gate_id_of
 from review.domain.printing import count_words
-from review.findings.documents import QueueFindingJson
+from review.findings.states import QueueFindingJson
 from review.knowledge_base import Corpus
 from review.settings import Config
 from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look, parser
@@ -67,22 +67,25 @@ class FindingMark(NamedTuple):
 
 
 def mark_findings(found: Iterable[tuple[QueueFindingJson, int | None]]) -> list[FindingMark]:
-    """Marks for findings, each with the line that it quotes; those without a line have none."""
-    return [
-        FindingMark(
-            line,
-            item.fingerprint,
-            item.severity,
-            item.text,
-            reverse("finding", args=[item.fingerprint]),
-        )
-        for item, line in found
-        if line is not None
-    ]
+    marks = []
+    for item, line in found:
+        if line is not None:
+            href = reverse("finding", args=[item.fingerprint])
+            marks.append(FindingMark(line, item.fingerprint, item.severity, item.text, href))
+    return marks
+
+
+def render_text(
+    text: str, look: Look, *, by_lines: bool, quotes: Sequence[FindingMark] = ()
+) -> SafeString:
+    """Return `text` line by line as it is written, or as Markdown with anchors of lines."""
+    if by_lines:
+        return render_plain(text, quotes=quotes)
+    return render_markdown(text, look=look, line_anchors=True, quotes=quotes)
 
 
 def render_markdown(
-    text: str, *, line_anchors: bool = False, quotes: Sequence[FindingMark] = (), look: Look = _LOOK
+    text: str, *, look: Look = _LOOK, line_anchors: bool = False, quotes: Sequence[FindingMark] = ()
 ) -> SafeString:
     """Return `text` as HTML: CommonMark, sanitised, its frontmatter as it is written.
 
@@ -111,27 +114,10 @@ def render_markdown(
     return SafeString(clean + (_CUT if len(shown) < len(text) else ""))
 
 
-def render_text(
-    text: str,
-    *,
-    by_lines: bool,
-    look: Look,
-    quotes: Sequence[FindingMark] = (),
-    line_anchors: bool = True,
-) -> SafeString:
-    """Return `text` line by line as it is written, or as Markdown."""
-    if by_lines:
-        return render_plain(text, quotes=quotes)
-    return render_markdown(text, line_anchors=line_anchors, quotes=quotes, look=look)
-
-
 def render_plain(
     text: str, *, quotes: Sequence[FindingMark] = (), prefix: str = "text-"
 ) -> SafeString:
-    """Return `text` line by line as it is written, each line under the id `<prefix>L<line>`.
-
-    Lines end at a line feed only, as the lines of findings count them.
-    """
+    """Return `text` line by line, ended by line feeds, each under the id `<prefix>L<line>`."""
     marks: defaultdict[int, list[FindingMark]] = defaultdict(list)
     for mark in quotes:
         marks[mark.line].append(mark)
@@ -147,10 +133,8 @@ def render_plain(
             written.append(_CUT)
             break
         written.append(html)
-    return SafeString(
-        '<div class="source" tabindex="0" role="group" aria-label="text by lines">'
-        f"{''.join(written)}</div>"
-    )
+    start = '<div class="source" tabindex="0" role="group" aria-label="text by lines">'
+    return SafeString(f"{start}{''.join(written)}</div>")
 
 
 def visible(text: str) -> str:
@@ -159,7 +143,6 @@ def visible(text: str) -> str:
 
 
 def finding_note(mark: FindingMark) -> SafeString:
-    """A finding as shown next to a text."""
     text = mark.text if len(mark.text) <= _MARK_CHARACTERS else f"{mark.text[:_MARK_CHARACTERS]}…"
     words = format_html(
         '<b class="word {}">{}</b> {}', mark.severity, mark.severity or "finding", text
@@ -264,8 +247,7 @@ def _piece(piece: Piece, *, is_mixed: bool) -> str:
     if tag is None:
         return escape(visible(piece.text.rstrip("\r\n")))
     # A line end shows only where it is itself what was removed or added.
-    ends = "⏎" if is_mixed else ""
-    text = visible(piece.text).replace("\r", "␍").replace("\n", ends)
+    text = visible(piece.text).replace("\r", "␍").replace("\n", "⏎" if is_mixed else "")
     return f"<{tag}>{escape(text)}</{tag}>" if text else ""
 
 

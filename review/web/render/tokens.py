@@ -37,16 +37,13 @@ def highlighted(code: str, info: str) -> SafeString:
         return escape(code)
     from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
 
-    pieces = (
-        (CLASSES.get(short := STANDARD_TYPES.get(kind, ""), CLASSES.get(short[:1])), text)
-        for kind, text in lexer.get_tokens(code)
-    )
-    return SafeString(
-        "".join(
-            format_html('<span class="{}">{}</span>', name, text) if name else escape(text)
-            for name, text in pieces
-        )
-    )
+    pieces = []
+    for kind, text in lexer.get_tokens(code):
+        short = STANDARD_TYPES.get(kind, "")
+        name = CLASSES.get(short, CLASSES.get(short[:1]))
+        piece = format_html('<span class="{}">{}</span>', name, text) if name else escape(text)
+        pieces.append(piece)
+    return SafeString("".join(pieces))
 
 
 @cache
@@ -65,7 +62,6 @@ LinkTo = Callable[[str, LinkKind], str | None]
 
 _OUTSIDE = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _NOT_SLUG = re.compile(r"[^\w\- ]")
-_DEEPEST_HEADING = 6
 _OURS = "trusted"  # tokens with HTML that we made
 _TASK = re.compile(r"\[([ xX])\]\s")
 _CALLOUT = re.compile(r"\[!(\w+)\][+-]?[ \t]*([^\n]*)\n?")
@@ -74,11 +70,7 @@ _ALIGNED = {"text-align:right": "right", "text-align:center": "center"}
 
 @dataclass(frozen=True)
 class Look:
-    """The rendering options of a text.
-
-    :param prefix: keeps the ids of two texts on one page apart.
-    :param headings: how many levels the text's headings go down, and the highest they may be.
-    """
+    """The rendering options of a text; `prefix` keeps the ids of two texts on a page apart."""
 
     link_to: LinkTo | None = None
     prefix: str = "text-"
@@ -88,11 +80,7 @@ class Look:
 
 @dataclass
 class Dressing:
-    """Prepares the tokens of one text for a page.
-
-    :param first: the line of the file, from 1, of the first parsed line.
-    :param notes: the line of the file and the HTML to put before the block that holds it.
-    """
+    """Prepares the tokens of one text for a page, with HTML of `notes` before blocks of lines."""
 
     look: Look
     first: int
@@ -104,7 +92,6 @@ class Dressing:
     _lift: int = 0
 
     def tokens(self, text: str, env: dict[str, Any]) -> list[Token]:
-        """The tokens of `text`, ready to be rendered."""
         tokens = parser(self.look.flavour).parse(text, env)
         levels = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
         self._lift = min(levels, default=1) - 1
@@ -123,7 +110,7 @@ class Dressing:
 
     def _dress_heading(self, token: Token, title: Token | None) -> None:
         down, highest = self.look.headings
-        token.tag = f"h{min(max(int(token.tag[1]) - self._lift + down, highest), _DEEPEST_HEADING)}"
+        token.tag = f"h{min(max(int(token.tag[1]) - self._lift + down, highest), 6)}"
         if token.nesting > 0 and title is not None:
             slug = _NOT_SLUG.sub("", title.content.strip().lower()).replace(" ", "-")
             self._slugs[slug] += 1

@@ -181,7 +181,7 @@ class TestEvents:
         assert web.get(f"/events/?job={word}").status_code == 400
 
     def test_goes_on_below_the_last_of_a_page(self, web, eventful, monkeypatch):
-        monkeypatch.setattr("review.web.pages.events.EVENTS_A_PAGE", 1)
+        monkeypatch.setattr("review.web.pages.start.EVENTS_A_PAGE", 1)
         address, seen = "/events/", []
 
         while address:
@@ -201,7 +201,7 @@ class TestEvents:
         assert document["next"] is None
 
     def test_the_document_leads_to_the_document_after_it(self, web, eventful, monkeypatch):
-        monkeypatch.setattr("review.web.pages.events.EVENTS_A_PAGE", 1)
+        monkeypatch.setattr("review.web.pages.start.EVENTS_A_PAGE", 1)
 
         first = web.get("/events/?format=json").json()
         second = web.get(first["next"]).json()

@@ -177,7 +177,7 @@ class TestWay:
         assert own.context["next_url"] == url_of(marks[3])
 
     def test_leads_back_to_its_row_on_its_page(self, web, marks, monkeypatch):
-        monkeypatch.setattr("review.web.pages.findings.LINES_A_PAGE", 2)
+        monkeypatch.setattr("review.web.pages.queue.LINES_A_PAGE", 2)
         monkeypatch.setattr("review.web.pages.queue.LINES_A_PAGE", 2)
 
         url = web.get(url_of(marks[3])).context["queue_url"]

@@ -41,9 +41,7 @@ class TestList:
 
         response = web.get("/jobs/?status=failed")
 
-        assert [item.job.review_job_id for item in response.context["rows"]] == [
-            failed.review_job_id
-        ]
+        assert [job.review_job_id for job, *_ in response.context["rows"]] == [failed.review_job_id]
         counts = {o.value: o.count for o in response.context["facets"][0].options}
         assert counts == {"queued": 1, "running": 0, "completed": 0, "failed": 1}
 
@@ -70,8 +68,8 @@ class TestList:
         first = web.get("/jobs/?status=queued")
         second = web.get(first.context["paged"].next_url)
 
-        assert [item.job.review_job_id for item in first.context["rows"]] == ids[:0:-1]
-        assert [item.job.review_job_id for item in second.context["rows"]] == ids[:1]
+        assert [job.review_job_id for job, *_ in first.context["rows"]] == ids[:0:-1]
+        assert [job.review_job_id for job, *_ in second.context["rows"]] == ids[:1]
         assert second.context["paged"].next_url == ""
         assert second.context["paged"].first_url == "/jobs/?status=queued"
 

@@ -72,8 +72,8 @@ class TestPreview:
 
         page = web.get(place("fail", lost, done)).context
 
-        assert [plan["job"].review_job_id for plan in page["plans"]] == [lost]
-        assert [plan["outcome"].status for plan in page["plans"]] == ["failed"]
+        assert [job.review_job_id for job, *_ in page["plans"]] == [lost]
+        assert [outcome.status for _job, outcome, _lost in page["plans"]] == ["failed"]
         assert [item.message for item in page["refused"]] == [f"job {done} is completed already"]
 
     def test_warns_of_an_output_that_would_be_lost(self, web, root):
@@ -89,9 +89,9 @@ class TestPreview:
         job_id = queued(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
         write_output(root, job_id, only=(1,))
 
-        (plan,) = web.get(place("ingest", job_id)).context["plans"]
+        ((_job, outcome, _lost),) = web.get(place("ingest", job_id)).context["plans"]
 
-        assert plan["outcome"].problems[0].startswith("1 kept, 1 missing: ")
+        assert outcome.problems[0].startswith("1 kept, 1 missing: ")
 
     def test_names_pairs_that_the_new_job_leaves_out(self, web, root):
         write_gate(root, "prose/y")

@@ -239,13 +239,13 @@ class TestDeciding:
 
 class TestOverriding:
     def form(self, web, pair, **changes):
-        digests = web.get(f"/reviews/{pair}/").context["digests"]
+        context = web.get(f"/reviews/{pair}/").context
         return {
             "note": note_path("a.md"),
             "gate": "prose/x",
             "model": PARTITION,
-            "note_sha256": digests["note"],
-            "gate_sha256": digests["gate"],
+            "note_sha256": context["note_now"].sha256,
+            "gate_sha256": context["gate_now"].sha256,
             "reason": "a quotation",
         } | changes
 

@@ -53,11 +53,11 @@ class TestRecovery:
         write_output(root, partial, only=(1,))
         web.post("/admin/review/reviewjob/recover/ingest/", {"id": [partial]})
 
-        found = {group["kind"]: group["entries"] for group in web.get("/").context["recovery"]}
+        found = web.get("/").context["recover"]
 
-        assert [entry.review_job_id for entry in found["abandoned"]] == [lost]
-        assert [entry.review_job_id for entry in found["ready"]] == [ready]
-        assert [entry.review_job_id for entry in found["missing"]] == [partial]
+        assert [entry.review_job_id for entry in found.abandoned] == [lost]
+        assert [entry.review_job_id for entry in found.ready] == [ready]
+        assert [entry.review_job_id for entry in found.failed] == [partial]
 
     def test_a_job_that_is_abandoned_and_ready_counts_once_and_is_not_replaced_with_the_others(
         self, web, root
@@ -65,12 +65,10 @@ class TestRecovery:
         lost, other, complete = (abandoned(root) for _ in range(3))
         write_output(root, complete)
 
-        page = web.get("/")
-        group = page.context["recovery"][0]
+        context = web.get("/").context
 
-        assert page.context["to_recover"] == 3
-        assert (group["kind"], group["total"]) == ("abandoned", 3)
-        assert group["all_url"].endswith(f"?ids={lost},{other}")
+        assert context["to_recover"] == len(context["recover"].abandoned) == 3
+        assert context["replace_url"].endswith(f"?ids={lost},{other}")
 
     def test_leads_to_the_preview_for_all_of_a_kind(self, web, root):
         ids = [abandoned(root), abandoned(root)]
@@ -96,7 +94,9 @@ class TestRecovery:
 
         rows = web.get("/jobs/?needs=abandoned").context["rows"]
 
-        assert [(item.job.review_job_id, item.needs) for item in rows] == [(lost, ["abandoned"])]
+        assert [(job.review_job_id, needs) for job, needs, _tally in rows] == [
+            (lost, ["abandoned"])
+        ]
 
 
 class TestCoverage:
@@ -111,7 +111,7 @@ class TestCoverage:
         (cover,) = web.get("/").context["covers"]
 
         assert [cover["share"][name] for name in ("fresh", "stale", "missing")] == [2, 1, 3]
-        assert [(lens["share"]["name"], lens["share"]["percent"]) for lens in cover["lenses"]] == [
+        assert [(lens[0]["name"], lens[0]["percent"]) for lens in cover["lenses"]] == [
             ("links", 50),
             ("prose", 25),
         ]

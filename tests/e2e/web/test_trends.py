@@ -77,4 +77,4 @@ class TestCosts:
 
         assert "1 job, US$ 0.25" in shown
         assert twin(web, "/costs/") == run("review_status", "--costs", "--json").json
-        assert web.get("/costs/?partition=none").context["total"].jobs == 0
+        assert web.get("/costs/?partition=none").context["costs"].total.jobs == 0

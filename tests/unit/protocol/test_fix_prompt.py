@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from review.findings.documents import QueueEntryJson, QueueFindingJson
+from review.findings.states import QueueEntryJson, QueueFindingJson
 from review.knowledge_base import NoteText
 from review.protocol.prompt import PromptGate, framed
 from review.queue.fix import render_fix_prompt

@@ -10,7 +10,7 @@ import pytest
 from review.errors import UsageRefused
 from review.settings import Config
 from review.settings.file import Partition, RunnerSettings
-from review.sweeps.workers import WorkerRequest, resolve_runner
+from review.sweeps.executors import WorkerRequest, resolve_runner
 
 RUNNER = RunnerSettings("other", like="llm", model="deepseek/deepseek-r1:free")
 

@@ -30,7 +30,7 @@ class TestReading:
     def test_an_empty_value_is_none(self):
         filters = filters_of("folder=&status=")
 
-        assert (filters.all("folder"), filters.narrowed) == ((), False)
+        assert (filters.all("folder"), filters.narrowed) == ((), {})
 
     def test_the_place_and_the_format_narrow_nothing(self):
         assert not filters_of("after=[1]&format=json").narrowed

@@ -84,6 +84,7 @@ class TestMissingTitle:
             pytest.param("# Title\n", id="heading"),
             pytest.param("Title\n=====\n", id="underlined"),
             pytest.param("---\ntitle: 2024-12-19\n---\n", id="frontmatter-date"),
+            pytest.param("<!--\n---\ntitle: A\n---\n-->\nText.\n\n## B\n", id="in-a-comment"),
             pytest.param("# 索引の再構築\n", id="japanese"),
         ],
     )
@@ -164,6 +165,15 @@ class TestMissingDescription:
     )
     def test_warns(self, yaml, line):
         assert lines_of("missing-description", matter(yaml)) == [line]
+
+    def test_only_remarks_where_hardly_a_note_has_one(self):
+        class Repository:
+            def share_with(self, key):
+                return 0.04 if key == "description" else 1
+
+        review = review_of("missing-description", matter("title: x"), repository=Repository())
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
     def test_passes(self):
         assert lines_of("missing-description", matter("description: Anything.")) == []

@@ -38,12 +38,24 @@ class TestOverlongSentences:
             pytest.param(f"$$\n{LONG}\n$$\n", id="formula"),
             pytest.param("Is it " + "so? Was it " * 20 + "so?\n", id="questions"),
             pytest.param("It takes about 350 ms. " * 12 + "\n", id="units"),
+            pytest.param("It ended here.Then it went on. " * 12 + "\n", id="blank-is-missing"),
             pytest.param("They live in the U.S. " * 12 + "\n", id="abbreviations-that-end"),
             pytest.param("A Paper on the Names of Things\n" * 8, id="lines-of-their-own"),
             pytest.param("It ends.&nbsp;Then it goes on. " * 12 + "\n", id="entities"),
         ],
     )
     def test_passes(self, text):
+        assert lines_of("overlong-sentences", text) == []
+
+    def test_lines_are_apart_where_the_flavour_shows_them_so(self):
+        text = " ".join(["word"] * 24) + "\n" + " ".join(["word"] * 24) + "\n"
+
+        assert lines_of("overlong-sentences", text) == [1]
+        assert lines_of("overlong-sentences", text, flavour="obsidian") == []
+
+    def test_a_clipping_is_not_the_authors(self):
+        text = f"---\nsource: https://e.org/x\n---\n{LONG}\n"
+
         assert lines_of("overlong-sentences", text) == []
 
     def test_is_not_ended_by_an_abbreviation(self):

@@ -72,10 +72,25 @@ class TestEmptySections:
 
 class TestDuplicateHeadings:
     def test_warns_of_twins_under_one_parent_and_names_the_first(self):
-        review = review_of("duplicate-headings", "# A\n\n## Example\n\na\n\n## example:\n\nb\n")
+        review = review_of("duplicate-headings", "# A\n\n## In use\n\na\n\n## in use:\n\nb\n")
 
         assert [found.line for found in review.findings] == [7]
         assert "line 3" in review.findings[0].text
+        assert review.decision is Decision.WARN
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("## Note\n\na\n\n## Note\n\nb", id="a-word"),
+            pytest.param("# Next slide\n\na\n\n# Next slide\n\nb", id="level-1"),
+            pytest.param("## As code\n\n## As text\n\n## As code\n\n## As text", id="several"),
+        ],
+    )
+    def test_only_remarks_on_what_may_be_a_label(self, text):
+        review = review_of("duplicate-headings", text)
+
+        assert review.findings
+        assert review.decision is Decision.PASS
 
     def test_accepts_the_same_words_under_different_parents(self):
         text = "## 1.1\n\n### Fixed\n\na\n\n## 1.0\n\n### Fixed\n\nb\n"
