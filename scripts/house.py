@@ -9,7 +9,7 @@ from pathlib import Path
 
 BUDGETS = {
     "lines in review/": 42_520,
-    "statements": 23_520,
+    "statements": 23_562,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,

@@ -34,7 +34,8 @@ _MOST_READ = 200  # notes that stand for all
 _HEAD_CHARACTERS = 2_000
 _HEAD = re.compile(r"(---|\+\+\+)\s.*?^\1", re.DOTALL | re.MULTILINE)
 _ADDRESS = re.compile(
-    r"^(?:id|path|permalink|slug|url|redirect_from)[ \t]*[:=][ \t]*[\"']?([\w./-]+)", re.MULTILINE
+    r"^(?:(?:id|path|permalink|slug|url|redirect_from)[ \t]*[:=]|[ \t]*-(?=[ \t]+[\"']?/))[ \t]*[\"']?([\w./-]+)",
+    re.MULTILINE,
 )
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _TARGETS = re.compile(r"^([^\s#:=][^#:=\n]*?)[ \t]*::?(?!=)([^\n]*)", re.MULTILINE)

@@ -64,7 +64,10 @@ _MARKER_LINE = re.compile(
     r"|(?:\{%|\{\{[<%])(?:(?![>%]\}).)*$|:::",
     re.MULTILINE,
 )
-_MODULE_LINE = re.compile(r"(?:import|export)\s")
+# Of MDX, where a fence may follow a tag without a blank line.
+_MODULE_LINE = re.compile(
+    r"(?:import|export)\s|<[A-Z][^<>\n]*>[ \t]*\n(?=[ \t]*(?:`{3}|~{3}|<[A-Z]))"
+)
 # Behind the bracket of a link or the colon of a definition: what a site makes the address of.
 _SLOT_ADDRESS = re.compile(
     r"(?m)(\]\((?!\{)|^ {0,3}\[[^\[\]\n]+\]:[ \t]*)([^\s()]*(?:\{[{%][^{}\n]*[%}]\}[^\s()]*)+)"

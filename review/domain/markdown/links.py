@@ -88,6 +88,7 @@ class ResolvedLink:
 
 
 _EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
+_SOURCES = ("md", "rst", "html.erb", "html.md.erb")  # of an HTML page
 _ASSETS = [["static"], ["public"], ["assets"]]
 _LANGUAGE = re.compile(r"(?<=/)[a-z]{2}(?:-[a-zA-Z]{2,4})?(?=/)")
 _GENERATED = re.compile(
@@ -163,11 +164,17 @@ def resolve_link(
         is_named = kind in _BY_NAME and not (
             kind is None and target.partition("#")[0].endswith(".md")
         )
+        is_named |= base.flavour.name == "obsidian"  # which finds any link as it finds wikilinks
         for name, anchor in _readings(target):
             path = _by_path(name, note_path, base)
             path = path or (_by_stem(name, note_path, base.stems) if is_named else None)
             if base.flavour.name == "logseq":  # which writes `a/b` as `a___b.md`
                 path = path or _by_stem(name.replace("/", "___"), note_path, base.stems)
+                file = name.rpartition("assets/")[2]
+                ways = (f"{up}assets/{file}" for up in ("../", "../../"))
+                path = path or next(
+                    filter(None, (_by_path(w, note_path, base) for w in ways)), None
+                )
             if path:
                 return ResolvedLink(path, anchor)
     if _EXTERNAL.match(target) or _is_of_a_site(target, base):
@@ -220,7 +227,9 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
     if base.flavour.makes_pages and not is_of_root:  # from the address of the page
         page = note_path.rpartition(".")[0].split("/")
-        is_first = name.endswith("/") and not _IS_FOLDER.match(page[-1])
+        is_folder = _IS_FOLDER.match(page[-1])
+        page = page[:-2] if is_folder else page
+        is_first = name.endswith("/") and not is_folder
         folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))
@@ -242,6 +251,9 @@ def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> 
         found = next((path for path in assets if path in base.known), None)
     elif is_of_root and site_root is not None:  # sites write addresses in small letters
         found = _by_stem(f"{site_root}/{name.strip('@/')}".lstrip("/"), note_path, base.stems)
+    elif base.flavour.name == "hugo" and "." not in (page := name.removesuffix(".md")):
+        names = (page, f"{page}/_index", f"{page}/index")  # as `ref` finds a page
+        found = next(filter(None, (_by_stem(one, note_path, base.stems) for one in names)), None)
     elif not base.flavour.wikilinks and "." not in name:
         found = _by_stem(name, note_path, base.stems)
     return found or _by_address(name, base)
@@ -268,7 +280,7 @@ def _files_of(path: str) -> Iterator[str]:
         yield f"{name}.mdx"
         yield f"{name}.html"
         if name.endswith(".html"):
-            yield f"{name.removesuffix('.html')}.md"
+            yield from (f"{name.removesuffix('.html')}.{source}" for source in _SOURCES)
 
 
 def _joined(folder: list[str], name: str) -> str | None:

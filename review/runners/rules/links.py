@@ -21,20 +21,22 @@ _TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{|<[A-Za-z]")
 _CODE = re.compile(r"`[^`]*`")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
-    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|[^{$]*[{$])"
+    r"[\w.-]+\.(?:local|test|invalid|localhost)\b|\S*(?:[{$]|\b(?:my|your)-|_your|YOUR|XX))"
 )
 # Names that nothing has: links to them show how a link is written.
 _MADE_UP = re.compile(
     r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo"
     r"|esempio|exemplo|beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?"
-    r"|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?).*|\w|\.{3}|…)",
+    r"|(?:url|link|path|path/to/.*|target|.*(?:\*|\?\?|->).*|\w|\.{3}|…)",
     re.IGNORECASE,
 )
 _TOP_PAGE = re.compile(r"/[\w-]+/?(?:#.*)?")
+_PIECE = re.compile(r"(?:^|/)(?:_(?!index)[^/]*|_?(?:snippets|includes|partials)/.*)")
 _MOST_BROKEN = 1000
 _HOST_ONLY = re.compile(r"(?:(?:https?|ftp)://)?[^/?#]*[/?#]?")
 _TYPED = re.compile(
-    r"(?:\b(?:url|uri|address|endpoint)(?: is)?:?|\b(?:go|browse|points?|listens?|running|redirects?"
+    r"(?:\b(?:url|uri|address|endpoint|indirizzo|adresse|direcci[oó]n|endereço|адрес)(?: is)?:?|地址"
+    r"|\b(?:is|to)|\b(?:go|browse|points?|listens?|running|redirects?"
     r"|nav[ie]g\w*|aller|rendez-vous|vai|ve) (?:to|on|at|à|sur|a|naar)|\b(?:visit(?:ing)?|open)"
     r"|по адресу|перейдите на|откройте|前往|访问)[*_\s:(]*$",
     re.IGNORECASE,
@@ -45,8 +47,11 @@ _LONGEST_NAME = 5  # words
 _LONGEST_LABEL = 3  # words
 _QUOTES = "\"'\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e`_*"
 _METADATA = re.compile(
-    r"(?:[*_]{0,2}[\w][\w .()#-]{0,30}[*_]{0,2}\s?[:\uff1a][*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
+    r"(?:[\w-]+::|#[\w/-]+) .*"
+    r"|(?:[*_]{0,2}[\w][\w .()#'\u2019/&-]{0,30}[*_]{0,2}"
+    r"\s?(?:::?|\uff1a)[*_]{0,2}\s*<?(?:https?|ftp)://\S+\s*)+"
 )
+_ADDRESSES = re.compile(r"(?:https?|ftp)://\S*")
 _INDEX = re.compile(
     r"/(?:_?index|readme|summary|toc|contents|sidebar|_sidebar|home|moc)\.mdx?$|\bmoc\b",
     re.IGNORECASE,
@@ -81,16 +86,30 @@ def unresolved_links(page: Page) -> Iterator[TypedFinding]:
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
     """True if it may be no link, because no wikilink of the note resolves, or a page of the site."""
     flavour = page.given.flavour
-    if flavour.name in ("commonmark", "github", "logseq") and link.kind is LinkKind.WIKILINK:
+    # Logseq writes `[words]([[page]])` and `[words](((block)))` too.
+    is_wikilink = link.kind is LinkKind.WIKILINK or link.target.startswith(("[[", "("))
+    if flavour.name in ("commonmark", "github", "logseq") and is_wikilink:
         return flavour.name == "logseq" or not any(
             other.kind is LinkKind.WIKILINK and other.resolved for other in page.given.links
         )
     # A page of a folder that is not here may be brought in by the build of the site.
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
     folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
-    if not flavour.makes_pages or _TOP_PAGE.fullmatch(link.target):
-        return flavour.makes_pages
-    return bool(folder) and known is not None and folder not in known
+    if flavour.makes_pages and _TOP_PAGE.fullmatch(link.target):
+        return True
+    if _PIECE.search(page.given.note_path) or _is_name(page, link):
+        return True
+    is_page = flavour.makes_pages or path.endswith(".html")
+    return is_page and bool(folder) and known is not None and folder not in known
+
+
+def _is_name(page: Page, link: RuleLink) -> bool:
+    """True for a name that a build looks up, and fails without: `ref` of Hugo, labels of a book."""
+    name, is_label = page.given.flavour.name, link.kind is LinkKind.REFERENCE
+    if name == "hugo":
+        is_label = bool(re.search(rf"ref\s+\W?{re.escape(link.target)}", page.line(link.line)))
+    is_path = re.search(r"[/#]|\.(?:md|html)", link.target)
+    return name in ("commonmark", "hugo") and is_label and not is_path
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -113,20 +132,19 @@ def _is_shown_as_code(line: str, target: str) -> bool:
     "Write `[what it is](address)`, or put a literal address between backticks.",
 )
 def bare_urls(page: Page) -> Iterator[TypedFinding]:
-    for block in page.prose:
-        if _METADATA.fullmatch(block.text.strip()):
-            continue
+    last: object = page
+    for heading, block in page.sections:
+        opens, last = heading is not last, heading
         for url in block.inline.urls:
             # The name of a site says what it leads to, and so does what the reader is told to type.
             is_host = _HOST_ONLY.fullmatch(url.target)
-            is_name = is_host and url.target.startswith("www.")
-            if is_name or _EXAMPLE_HOST.match(url.target) or _is_named(block.text, url):
+            is_name = bool(is_host and url.target.startswith("www."))
+            is_name |= bool(_EXAMPLE_HOST.match(url.target)) or _is_named(block.text, url)
+            if is_name or block.link_at(url.start):
                 continue
-            if block.link_at(url.start):
-                continue
-            says = is_host or _TYPED.search(block.text[: url.start])
+            says = bool(is_host or _TYPED.search(block.text[: url.start]))
+            severity = info_if(says or _is_explained(block, url, opens=opens))
             said = "a naked address: a reader cannot tell what it leads to"
-            severity = info_if(says is not None)
             yield block.finding(said, url.start, before=_CONTEXT, severity=severity)
 
 
@@ -138,13 +156,25 @@ def _is_named(text: str, url: InlineLink) -> bool:
         return True
     if url.target.endswith((".git", "://")) or text.startswith(("...", "…", "<"), url.end):
         return True  # to be cloned, or not the whole of it
-    if "Copyright (c)" in text:
-        return True
-    # A line of its own below or above what it is.
     above, _, line = text[: url.start].rpartition("\n")
     rest = text[url.end :].partition("\n")[0]
+    if _METADATA.fullmatch(f"{line}{url.target}{rest}".strip()):
+        return True
+    # A line of its own below or above what it is.
     others = above.strip() or text[url.end :].strip(" \\\n")
     return bool(others) and not line.strip() and not rest.replace("<br/>", "").strip(" \\")
+
+
+def _is_explained(block: Block, url: InlineLink, *, opens: bool) -> bool:
+    """True if words say what the address leads to: those of its sentence or item, or a heading."""
+    before = _ADDRESSES.sub("", block.text[: url.start]).strip(" <*_`,;")
+    after = block.prose[url.end :].strip(" .)>*_|")
+    if before:
+        is_slip = before.rstrip("( ").endswith("]")  # "[words] (address)"
+        is_closed = not after.partition("\n")[0] and word_count(before) > _MANY
+        return before.endswith((":", "\uff1a")) or (is_closed and not is_slip)
+    is_nested = opens or len(block.inside) > 1
+    return (is_nested and not after) or (block.kind is BlockKind.ITEM and word_count(after) > 1)
 
 
 @rule(

@@ -35,13 +35,19 @@ _PLACEHOLDER = re.compile(
     rf"|(?<![\"”] )[(\[]{_MARK}(?:[:;, ][^()\[\]\n]{{0,200}})?[)\]]"
     rf"|{_OPENING}{_MARK}[*_]{{0,3}}[ \t]+(?!(?:lists?|items?|comments?|marks?|markers?|apps?|files?|"
     r"entry|entries|tests?|is|are|and|or|in|tags?|labels?|tokens?|words?|placeholders?)\b)[a-z]"
-    r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[])"
+    r"|\[(?:insert|your|fill in|add|describe)\b[^\[\]\n]{2,80}\](?![(\[/\\])"
     r"|(?<![\\/=])<(?:insert|your|fill in|placeholder)\b[^<>\n]{0,80}>"
 )
 _WHOLE_PLACEHOLDER = re.compile(
     rf"[*_(\[]{{0,3}}(?:{_MARK}|(?i:to be (?:determined|decided|written|defined|completed|added|"
     r"announced|done|filled in)|coming soon|fill (?:me |this )?in|work in progress|"
     r"under construction|placeholder(?: text)?))[*_)\]]{0,3}[.!…]{0,3}"
+)
+_TASK = re.compile(r"[#* ]*TODO\b")  # which Logseq keeps in a block of its own
+_MARKED = "a mark of work to be done"
+# Templates, and what tells of a day, as it was then.
+_PASSING = re.compile(
+    r"(?:^|[/_. -])(?:templates?|posts?|blogs?|news|journals?|daily)(?:[/_. -]|$)", re.IGNORECASE
 )
 _LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
 _UNITS = (
@@ -162,24 +168,24 @@ def _is_no_prose(block: Block) -> bool:
     "Write what is missing, or take the place out and keep the task where tasks are kept.",
 )
 def placeholder_text(page: Page) -> Iterator[TypedFinding]:
-    # Where the source is shown too, the filler is an example.
-    is_shown = any(b.kind is BlockKind.CODE and _LOREM.search(b.text) for b in page.blocks)
+    severity = info_if(_PASSING.search(page.given.note_path) is not None)
+    tasks = page.given.flavour.name == "logseq"
     for block in page.texts:
         kind, prose = block.kind, block.prose
-        if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE):
+        if kind in (BlockKind.QUOTE, BlockKind.FOOTNOTE) or (tasks and _TASK.match(prose)):
             continue
-        for found in () if is_shown else _LOREM.finditer(prose):
+        for found in _LOREM.finditer(prose):  # which mostly shows a layout, or is the subject
             said = "filler text stands for what is to be written"
-            yield block.finding(said, found.start(), before=_CONTEXT, severity=Severity.FAIL)
+            yield block.finding(said, found.start(), before=_CONTEXT, severity=Severity.INFO)
         is_whole = _WHOLE_PLACEHOLDER.fullmatch(prose.strip())
         if kind in (BlockKind.CELL, BlockKind.HEADER):
-            if is_whole and kind is BlockKind.CELL:
-                yield block.finding("a table cell waits to be filled")
+            if kind is BlockKind.CELL and prose.strip(" *_()[]") in ("TODO", "FIXME", "TBD", "TBC"):
+                yield block.finding("a table cell waits to be filled", severity=severity)
         elif is_whole and kind is not BlockKind.HEADING:
-            yield block.finding("a placeholder stands in place of the text")
+            yield block.finding("a placeholder stands in place of the text", severity=severity)
         else:
             for found in _PLACEHOLDER.finditer(prose):
-                yield block.finding("a mark of work to be done", found.start(), before=_CONTEXT)
+                yield block.finding(_MARKED, found.start(), before=_CONTEXT, severity=severity)
 
 
 @rule("times are given so that they stay true", "Name the date or the version that is meant.")

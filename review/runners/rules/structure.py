@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from review.protocol.typed_review import TypedFinding
 from review.runners.rules.blocks import Block, BlockKind
@@ -217,7 +217,8 @@ _WITHOUT = "an image without alternative text"
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
     r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
-    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您]|注意|不要"
+    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您]|注意|不[要能]",
+    re.IGNORECASE,
 )
 _QUESTION = re.compile(
     r"(?:how|what|when|where|which|who|why|whether|was|wer|wie|wann|warum|wo|comment|pourquoi|quand|où"
@@ -225,6 +226,8 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_HEADING = 80
+_MOST_WORDS = 8
+_STOPS = (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f", "\uff1a", "\u0964")
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
 
@@ -263,6 +266,7 @@ def _fault_of(alternative: str) -> str:
 )
 def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
     counts = Counter(block.text.strip() for block in page.blocks)
+    subtitles = set(_subtitles(page))
     for block, below in pairwise(page.blocks):
         text = block.text.strip()
         if block.kind is not BlockKind.PARAGRAPH or BlockKind.ITEM in block.inside:
@@ -275,6 +279,23 @@ def bold_as_heading(page: Page) -> Iterator[TypedFinding]:
         words = (found[1] or found[2]).strip()
         is_sentence = _CLAUSE.search(words) and not _QUESTION.match(words)
         if words and words[-1].isalnum() and not is_sentence:
-            # Repeated text there is a label.
+            # Repeated text there is a label, and a long one or "or" may be of a sentence.
+            is_part = word_count(words) > _MOST_WORDS or words[0].islower()
+            severity = info_if(is_part or counts[text] > 1 or block.line in subtitles)
             said = f"the bold line {shown(words)} stands where a heading would"
-            yield block.finding(said, severity=info_if(counts[text] > 1))
+            yield block.finding(said, severity=severity)
+
+
+def _subtitles(page: Page) -> Iterator[int]:
+    """Yield the lines between a heading and its text, if no bold line follows: names, notices."""
+    starts = [at for at, block in enumerate(page.blocks) if block.kind is BlockKind.HEADING]
+    for start, end in pairwise([-1, *starts, len(page.blocks)]):
+        section = page.blocks[start + 1 : end]
+        above = list(takewhile(_ends_no_sentence, section))
+        if not any(_BOLD_LINE.fullmatch(block.text.strip()) for block in section[len(above) :]):
+            yield from (block.line for block in above)
+
+
+def _ends_no_sentence(block: Block) -> bool:
+    is_text = block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.HTML)
+    return is_text and not block.text.rstrip(" *_)").endswith(_STOPS)

@@ -138,6 +138,10 @@ class TestTargets:
             ("hugo", "my-note/", "kb/notes/My Note.md"),
             ("hugo", "/notes/logs/", "kb/notes/logs.html"),
             ("hugo", "/notes/part-one/whats-new", "kb/notes/Part One/What's  New.md"),
+            ("hugo", "hosting.md#first", "kb/deep/hosting/_index.md"),
+            ("jekyll", "b.html", "kb/notes/b.rst"),
+            ("obsidian", "Term/b.md", "kb/far/Term/b.md"),
+            ("logseq", "plan.pdf", "kb/assets/plan.pdf"),
         ],
     )
     def test_may_name_the_page_that_a_site_makes_of_a_note(self, flavour, target, path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.runners.rules.judged import lines_of
+from review.vocabulary import Severity
+from tests.unit.runners.rules.judged import lines_of, review_of
 
 
 class TestImagesWithoutAltText:
@@ -43,7 +44,28 @@ class TestBoldAsHeading:
     @pytest.mark.parametrize("below", ["The job fails.", "- one\n- two"])
     @pytest.mark.parametrize("bold", ["When the disk is full", "Costs of a job"])
     def test_warns(self, bold, below):
-        assert lines_of("bold-as-heading", f"# A\n\n**{bold}**\n\n{below}\n") == [3]
+        review = review_of("bold-as-heading", f"# A\n\nText.\n\n**{bold}**\n\n{below}\n")
+
+        assert [(found.line, found.severity) for found in review.findings] == [(5, Severity.WARN)]
+
+    def test_warns_of_two_in_a_section_that_begins_with_one(self):
+        text = "# A\n\n**One**\n\nText.\n\n**Two**\n\nText.\n"
+        review = review_of("bold-as-heading", text)
+
+        assert [found.severity for found in review.findings] == [Severity.WARN] * 2
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("# A\n\n**By A. Writer**\n\nText.", id="names-the-author"),
+            pytest.param("Text.\n\n**or**\n\nText.", id="part-of-a-sentence"),
+            pytest.param(f"Text.\n\n**{'Go on ' * 6}**\n\nText.", id="long"),
+        ],
+    )
+    def test_only_remarks_on_what_may_be_no_heading(self, text):
+        review = review_of("bold-as-heading", text)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
     @pytest.mark.parametrize(
         "text",

@@ -54,10 +54,18 @@ class TestUnresolvedLinks:
             "[[Rate Limiter]]"
         ]
 
-    @pytest.mark.parametrize("flavour", ["github", "logseq"])
-    def test_only_remarks_on_what_may_be_no_link(self, flavour):
-        links = (RuleLink("Book", 1, None, external=False, kind=LinkKind.WIKILINK),)
-        review = review_of("unresolved-links", "See [[Book]].\n", links=links, flavour=flavour)
+    @pytest.mark.parametrize(
+        ("flavour", "text", "target", "kind"),
+        [
+            pytest.param("github", "[[Book]]", "Book", LinkKind.WIKILINK, id="github"),
+            pytest.param("logseq", "[[Book]]", "Book", LinkKind.WIKILINK, id="logseq"),
+            pytest.param("logseq", "[b](((6f)))", "((6f))", LinkKind.INLINE, id="a-block"),
+            pytest.param("hugo", '[b]({{< ref "book" >}})', "book", LinkKind.INLINE, id="a-name"),
+        ],
+    )
+    def test_only_remarks_on_what_may_be_no_link(self, flavour, text, target, kind):
+        links = (RuleLink(target, 1, None, external=False, kind=kind),)
+        review = review_of("unresolved-links", f"See {text}.\n", links=links, flavour=flavour)
 
         assert [found.severity for found in review.findings] == [Severity.INFO]
 
@@ -79,8 +87,19 @@ class TestUnresolvedLinks:
 
 
 class TestBareUrls:
-    def test_warns(self):
-        assert lines_of("bare-urls", "See\nhttps://spec.org/a_(b), then on.\n") == [2]
+    @pytest.mark.parametrize(
+        "text",
+        [
+            pytest.param("See\nhttps://spec.org/a_(b), then on.", id="in-a-sentence"),
+            pytest.param("Words:\n\nhttps://spec.org/a", id="alone"),
+            pytest.param("One:\n- https://spec.org/a", id="in-a-list"),
+            pytest.param("Or\n[a title] (https://spec.org/a)", id="a-slip"),
+        ],
+    )
+    def test_warns(self, text):
+        review = review_of("bare-urls", f"{text}\n")
+
+        assert [found.severity for found in review.findings] == [Severity.WARN]
 
     @pytest.mark.parametrize(
         "text",
@@ -99,17 +118,30 @@ class TestBareUrls:
             "![plot](https://spec.org/p.png)",
             "It is <code>https://spec.org/<b>8080</b>/x</code>.",
             "Clone https://spec.org/team/tool.git first.",
-            "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
             "Readers of www.spec.org, and of www.gov.uk too.",
             "It is so [@https://spec.org/items/7].",
             "- Issue #: https://spec.org/7\n- Pull request #: https://spec.org/8",
+            "tags:: a, b\nread-at:: https://spec.org/7",
+            "The link looks like https://spec.org/your-name.",
         ],
     )
     def test_passes(self, text):
         assert lines_of("bare-urls", f"{text}\n") == []
 
     @pytest.mark.parametrize(
-        "text", ["It runs at https://spec.org.", "Navigate to https://spec.org/download now."]
+        "text",
+        [
+            "It runs at https://spec.org.",
+            "Copyright (c) 2020, A. Writer (https://spec.org/writer/)",
+            "Set the field to https://spec.org/login, then save.",
+            "Navigate to https://spec.org/download now.",
+            "The test cases that are good to know: https://spec.org/tests",
+            "- A. Writer, *A Title*, 2021, https://spec.org/1",
+            "- https://spec.org/driver is a driver for it",
+            "- The primer of design\n  - https://spec.org/primer",
+            "# A tool for plots\n\nhttps://spec.org/plots",
+            "- Work: https://spec.org/1, https://spec.org/2 and on",
+        ],
     )
     def test_only_remarks_on_addresses_that_say_what_they_are(self, text):
         review = review_of("bare-urls", text)

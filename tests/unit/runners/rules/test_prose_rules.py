@@ -72,10 +72,14 @@ class TestPlaceholderText:
     def test_warns_of_a_cell_and_gives_its_line(self):
         assert lines_of("placeholder-text", "| a | b |\n| - | - |\n| 1 | TBD |\n") == [3]
 
-    def test_fails_filler(self):
-        review = review_of("placeholder-text", "Lorem ipsum dolor sit amet.\n")
+    @pytest.mark.parametrize("text", ["TODO: say more.", "Lorem ipsum dolor."])
+    def test_only_remarks_on_filler_and_on_templates(self, text):
+        review = review_of("placeholder-text", text, path="kb/templates/plan.md")
 
-        assert review.decision is Decision.FAIL
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+    def test_passes_a_task_of_logseq(self):
+        assert lines_of("placeholder-text", "- TODO read it\n", flavour="logseq") == []
 
     @pytest.mark.parametrize(
         "text",
@@ -93,6 +97,7 @@ class TestPlaceholderText:
             pytest.param("Go to C:\\Users\\<your-name>\\x.", id="slot-in-a-path"),
             pytest.param("Call f(x) // TODO: check it", id="comment-of-code"),
             pytest.param('It is "To Be Determined" (TBD) by them.', id="spelled-out"),
+            pytest.param("| a |\n| - |\n| XXX |\n| Work in progress |", id="a-pattern-and-a-state"),
         ],
     )
     def test_passes(self, text):
