@@ -101,6 +101,7 @@ class ReviewPair(models.Model):
         indexes = [
             index("review_pair_by_note_and_gate", "note gate"),
             index("review_pair_undecided", "decision", where=Q(decision__in=UNDECIDED)),
+            index("review_pair_flagged", "decision", where=Q(decision__in=QUEUED_DECISIONS)),
         ]
         constraints = [
             unique("review_pair_once_per_job", "job note gate"),

@@ -23,6 +23,7 @@ from review.knowledge_base.notes import NoteNotWritten, replace_note
 from review.knowledge_base.resolver import read_linked_files
 from review.models import Provenance
 from review.protocol.prompt import PromptGate, framed
+from review.protocol.quote_location import quote_lines
 from review.protocol.telemetry import Usage, read_usage
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
@@ -106,7 +107,8 @@ def render_fix_prompt(
     entries: Sequence[QueueEntryJson], gates: Sequence[PromptGate], note: NoteText
 ) -> str:
     """Return the prompt for the open findings of a note; the same arguments give the same text."""
-    lines = [_TASK.format(note_path=note.path), *_findings(entries), *_reviews(entries)]
+    lines = [_TASK.format(note_path=note.path), *_findings(entries, note.text)]
+    lines += _reviews(entries)
     lines.append("\n# Gates, in their own words")
     for gate in gates:
         lines += ["", *framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)]
@@ -119,7 +121,7 @@ def listed(entry: QueueEntryJson) -> list[QueueFindingJson]:
     return [finding for finding in entry.findings if not finding.of_whole_review]
 
 
-def _findings(entries: Sequence[QueueEntryJson]) -> Iterator[str]:
+def _findings(entries: Sequence[QueueEntryJson], text: str) -> Iterator[str]:
     yield "\n# Open findings"
     found = [(finding, entry.gate_id) for entry in entries for finding in listed(entry)]
     if not found:
@@ -129,7 +131,7 @@ def _findings(entries: Sequence[QueueEntryJson]) -> Iterator[str]:
     )
     for finding, gate_id in found:
         name = finding.fingerprint
-        yield f"\n## {name}: {finding.severity.upper()} by {gate_id}, {_place(finding)}\n"
+        yield f"\n## {name}: {finding.severity.upper()} by {gate_id}, {_place(finding, text)}\n"
         if finding.regressed:
             yield "It was called fixed once and was found again.\n"
         yield from framed("FINDING", name, finding.text)
@@ -146,12 +148,14 @@ def _reviews(entries: Sequence[QueueEntryJson]) -> Iterator[str]:
         yield from framed("REVIEW", entry.gate_id, entry.rationale or "")
 
 
-def _place(finding: QueueFindingJson) -> str:
+def _place(finding: QueueFindingJson, text: str) -> str:
     if finding.line_now is not None:
         return f"line {finding.line_now}"
-    if finding.quote:
+    if finding.quote_gone:
         return "its quote is not in the note any more, so the fault may be gone"
-    return "no place named"
+    if finding.quote and quote_lines(text, finding.quote):
+        return "its quote stands in several places"
+    return "its quote never stood in the note" if finding.quote else "no place named"
 
 
 PLANNED, CHANGED, APPLIED, UNCHANGED = "planned", "changed", "applied", "unchanged"

@@ -26,7 +26,14 @@ from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
 from review.reviews.read import rationales
 from review.selection.names import below, digests_of, within
-from review.vocabulary import Decision, DispositionState, LookReason, NotAccepted, Severity
+from review.vocabulary import (
+    QUEUED_DECISIONS,
+    Decision,
+    DispositionState,
+    LookReason,
+    NotAccepted,
+    Severity,
+)
 
 _BY_FINDINGS = (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND, LookReason.FLIPPED)
 
@@ -85,9 +92,13 @@ def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
 
 
 def undecided() -> QuerySet[ReviewPair]:
+    return _decided(UNDECIDED)
+
+
+def _decided(decisions: Iterable[Decision]) -> QuerySet[ReviewPair]:
     # Written out: SQLite takes an index of some rows only where the statement itself says that no
     # other is wanted, and not for what a parameter holds.
-    words = RawSQL(", ".join(f"'{word.value}'" for word in UNDECIDED), (), TextField())  # noqa: S611
+    words = RawSQL(", ".join(f"'{word.value}'" for word in decisions), (), TextField())  # noqa: S611
     return ReviewPair.objects.filter(decision__in=words).exclude(not_accepted=NotAccepted.TRIAL)
 
 
@@ -154,8 +165,7 @@ def _passed_since() -> QuerySet[ReviewPair]:
         event__reason="",
         event__review_pair_id__gt=OuterRef("pk"),
     )
-    flagged = ReviewPair.objects.filter(decision__in=(Decision.WARN, Decision.FAIL))
-    return flagged.exclude(not_accepted=NotAccepted.TRIAL).filter(Exists(passed))
+    return _decided(QUEUED_DECISIONS).filter(Exists(passed))
 
 
 def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:

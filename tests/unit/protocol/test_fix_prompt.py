@@ -85,7 +85,15 @@ class TestContent:
     @pytest.mark.parametrize(
         ("fields", "said"),
         [
-            pytest.param({"line_now": None}, "not in the note any more", id="quote-gone"),
+            pytest.param(
+                {"line_now": None, "quote_gone": True}, "not in the note any more", id="quote-gone"
+            ),
+            pytest.param(
+                {"line_now": None, "quote": "Nobody wrote these words."},
+                "never stood",
+                id="invented",
+            ),
+            pytest.param({"line_now": None, "quote": "a"}, "several places", id="ambiguous"),
             pytest.param({"line_now": None, "quote": ""}, "no place named", id="no-quote"),
             pytest.param({"regressed": True}, "found again", id="regressed"),
         ],
