@@ -8,12 +8,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 42_520,
-    "statements": 23_562,
+    "lines in review/": 40_000,
+    "statements": 23_600,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,
-    "lines over 100 characters": 290,
+    "lines over 100 characters": 280,
 }
 
 
