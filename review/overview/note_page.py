@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from review import models
 from review.documents.base import Document, ProblemJson, from_row, problem_json, timestamp
 from review.domain.applicability import applies
+from review.domain.link_state import READING_RULES
 from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.staleness import Digests, regions_of, staleness_reasons
@@ -18,7 +19,7 @@ from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, Unreadabl
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
 from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
-from review.settings import Config
+from review.settings import RULES_PARTITION, Config
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     QUEUED_DECISIONS,
@@ -174,7 +175,7 @@ def read_note_page(
     sha256 = facts.sha256 if facts else None
     obligations = read_obligations(corpus.config)
     gates = [gate for gate in corpus.gates.gates if facts and applies(gate.requirement, facts.kind)]
-    reader = _PairReader(corpus, path, sha256, gates, accepted)
+    reader = _PairReader(corpus, path, facts, gates, accepted)
     pairs = reader.read(note_id, partitions, obligations)
     shown = {row.gate_path for row in pairs}
     unjudged = (gate for gate in gates if not (gate.path in shown or obligations.is_owed(gate)))
@@ -235,11 +236,12 @@ class _PairReader:
         self,
         corpus: Corpus,
         note_path: str,
-        sha256: str | None,
+        facts: NoteFacts | None,
         applicable: Collection[Gate],
         accepted: Iterable[models.CurrentAcceptance],
     ) -> None:
-        self._note_path, self._sha256 = note_path, sha256
+        self._corpus, self._note_path, self._facts = corpus, note_path, facts
+        sha256 = self._sha256 = facts and facts.sha256
         self._gates = {gate.path: gate for gate in corpus.gates.gates}
         self._folder = corpus.gates.folder
         self._applicable = {gate.path: gate for gate in applicable}
@@ -280,6 +282,8 @@ class _PairReader:
             texts = (accepted.note_snapshot, accepted.gate_snapshot)
             pinned = Digests(*(text.content_sha256 for text in texts))
         reasons = staleness_reasons(current=current, accepted=pinned)
+        if not reasons and partition == RULES_PARTITION and self._is_outdated(accepted, gate):
+            reasons = (Staleness.MISSING_REVIEW,)
         state = reasons[0].value if reasons else FRESH
         if gate is None:
             state = GATE_GONE
@@ -306,6 +310,14 @@ class _PairReader:
         if accepted and gate and row.is_note_changed:
             row.change = self._changes.change(self._note_path, gate, since=_judged_text(accepted))
         return row
+
+    def _is_outdated(self, accepted: models.CurrentAcceptance | None, gate: Gate | None) -> bool:
+        """True if the gate's rule saw the files that the note links to in another state."""
+        seen = accepted and accepted.event.review_pair
+        if not (seen and self._facts and gate and gate.rule in READING_RULES):
+            return False
+        states, links = self._corpus.link_states, self._facts.links
+        return seen.link_state != states.of(self._note_path, links, rule=gate.rule)
 
 
 def _judged_text(accepted: models.CurrentAcceptance) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import make_gate, make_root, note_path, write_note
+from review.knowledge_base import Corpus
+from review.overview.note_page import read_note_page
+from tests.builders import make_config, make_gate, make_root, note_path, write_note
 from tests.helpers.checking import check_clone, commit_all, git
 from tests.helpers.commands import run
 
@@ -36,10 +38,10 @@ def stale():
     return {(item["note_path"], item["gate_id"]) for item in done.json["targets"]}
 
 
-def states_of_a():
-    """The stale pairs of the first note, as the status counts them."""
-    done = run("review_status", "--note", note_path("a.md"), "--json").json
-    return sum(part["missing_review"] for part in done["partitions"])
+def state_on_the_page(root, pair):
+    with Corpus(make_config(root)) as corpus:
+        pairs = read_note_page(corpus, pair[0], (), None).document.pairs
+    return next(item.state for item in pairs if item.gate_id == pair[1])
 
 
 def broken():
@@ -59,6 +61,8 @@ def test_a_rename_and_its_way_back(root):
     old.rename(new)
     assert A_LINKS in stale()
     assert A_ANCHORS not in stale()
+    assert state_on_the_page(root, A_LINKS) == "missing-review"
+    assert state_on_the_page(root, A_ANCHORS) == "fresh"
 
     run(*SWEEP)
     assert (stale(), broken()) == (set(), {A_LINKS})
