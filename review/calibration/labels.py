@@ -22,10 +22,12 @@ from review.models import (
     FindingState,
     JoinedKeys,
     KbPath,
+    ModelPartition,
     NamedKeys,
     ReviewPair,
     batched,
 )
+from review.settings import RULES_PARTITION
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     QUEUED_DECISIONS,
@@ -181,6 +183,7 @@ def read_decisions(gates: Collection[int] | None = None) -> Decisions:
         fails=Count("pk", filter=Q(decision=Decision.FAIL)),
     )
     found = Decisions()
+    rules = ModelPartition.objects.filter(name=RULES_PARTITION).values_list("pk", flat=True).first()
     ordered = cells.order_by("gate_id", "gate_snapshot_id", "job__model_partition_id").iterator()
     for (gate, text), group in groupby(ordered, key=itemgetter(0, 1)):
         judged = []
@@ -192,7 +195,8 @@ def read_decisions(gates: Collection[int] | None = None) -> Decisions:
             }  # fmt: skip
             repeated = [key for key in passed | flagged if passed[key] + flagged[key] > 1]
             flips = sum(key in passed and key in flagged for key in repeated)
-            found.flips[cell] = Proportion(flips, len(repeated))
+            if partition != rules:  # which answer otherwise only where linked files changed
+                found.flips[cell] = Proportion(flips, len(repeated))
             flagging = frozenset(key for key in flagged if flagged[key] >= passed[key])
             judged.append((partition, flagging, frozenset(passed | flagged)))
         if len(judged) > 2:

@@ -129,7 +129,8 @@ class _Check:
             {name_of(path) for path in paths if path.endswith(MARKDOWN)}
             for paths in (self.changes.gone, self.changes.paths)
         )
-        touched = gone | {f"{name}#" for name in gone | edited}
+        others = {f"/{path}" for path in self.changes.gone if not path.endswith(MARKDOWN)}
+        touched = gone | {f"{name}#" for name in gone | edited} | others
         looked_at = {note.path for note in self.notes}
         for note in self.corpus.notes(self.request.notes).notes if touched else ():
             names = frozenset(touched.intersection(note.links.names))

@@ -26,6 +26,7 @@ from review.models.reviews import UNDECIDED
 from review.protocol.quote_location import quote_lines
 from review.reviews.read import rationales
 from review.selection.names import below, digests_of, within
+from review.settings import RULES_PARTITION
 from review.vocabulary import (
     QUEUED_DECISIONS,
     Decision,
@@ -156,7 +157,10 @@ def _accepted_passes() -> Iterator[int]:
 
 
 def _passed_since() -> QuerySet[ReviewPair]:
-    """Return the pairs that flagged texts which a later review, which counts, passes."""
+    """Return the pairs that flagged texts which a later review, which counts, passes.
+
+    A rule does so only where linked files changed, which is no contradiction.
+    """
     key = ("note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
     passed = CurrentAcceptance.objects.filter(
         **{name: OuterRef(name) for name in key},
@@ -165,7 +169,8 @@ def _passed_since() -> QuerySet[ReviewPair]:
         event__reason="",
         event__review_pair_id__gt=OuterRef("pk"),
     )
-    return _decided(QUEUED_DECISIONS).filter(Exists(passed))
+    by_models = _decided(QUEUED_DECISIONS).exclude(job__model_partition__name=RULES_PARTITION)
+    return by_models.filter(Exists(passed))
 
 
 def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[ReviewPair]:

@@ -71,6 +71,7 @@ def test_a_rename_and_its_way_back(root):
     assert A_LINKS in stale()
     run(*SWEEP)
     assert broken() == set()
+    assert run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"] == []
 
 
 def test_an_edited_heading(root):
@@ -101,3 +102,15 @@ def test_a_check_of_a_change_sees_what_the_change_breaks_elsewhere(root):
     found = check_clone(root, since="main").findings
 
     assert {(item.note_path, item.gate_id) for item in found} == {A_LINKS, A_ANCHORS}
+
+
+def test_a_check_of_a_change_sees_a_picture_that_is_gone(root):
+    (root / "kb/notes/plan.png").write_bytes(b"png")
+    write_note(root, "p.md", "# P\n\n![the plan](plan.png)\n")
+    commit_all(root)
+    git(root, "checkout", "-q", "-b", "topic")
+    (root / "kb/notes/plan.png").unlink()
+
+    (found,) = check_clone(root, since="main").findings
+
+    assert (found.note_path, found.gate_id) == (note_path("p.md"), LINKS)

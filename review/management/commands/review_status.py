@@ -10,6 +10,7 @@ stand, and which accepted notes and gates are gone.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
@@ -98,6 +99,8 @@ def status_lines(status: StatusJson) -> Iterator[str]:
     for orphan in status.orphans:
         held = f"it has current acceptances: {orphan.acceptances}"
         yield f"orphan: {orphan.kind} {orphan.path} is gone; {held}"
+        retire = shlex.join(["--retire", orphan.path])
+        yield f"  if for good: commonplace carry_over_acceptances {retire} --reason WHY"
     yield from (rename.line for rename in status.renames)
     if status.tripped:
         yield f"tripped: {status.tripped}"
