@@ -218,10 +218,14 @@ class _Carrying:
         return plans
 
     def write(self, plans: Sequence[CarryPlan]) -> None:
-        """Accept what is still possible, with the dispositions; nothing in a dry run."""
+        """Accept what is still possible, with the dispositions; nothing in a dry run.
+
+        What was decided is carried over also where the new path was reviewed meanwhile.
+        """
         is_move, now = self.request.new_path is not None, self.now
-        current = list(self._still_possible(plans, is_move=is_move))
-        decided = _carried_dispositions(current) if is_move else []
+        taken: list[CarryPlan] = []
+        current = list(self._still_possible(plans, taken if is_move else None))
+        decided = _carried_dispositions([*current, *taken]) if is_move else []
         if not self.request.dry_run:
             texts = dict(item for plan in current for item in plan.texts.items())
             keys = models.FileSnapshot.objects.take(texts, now=now)
@@ -230,6 +234,10 @@ class _Carrying:
             recompute_states(row.fingerprint for _plan, row in decided)
         copied = Counter(plan.key for plan, _row in decided)
         told = self.answer.carried if is_move else self.answer.retired
+        for plan in taken:
+            name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
+            also = f"; decided findings carried over: {copied[plan.key]}" * bool(copied[plan.key])
+            self._refuse(plan, AlreadyAccepted(f"{name} has an acceptance already{also}"))
         for plan in current:
             review = plan.row.event.review_pair_id
             told.append(CarriedJson(*_names(plan), plan.row.decision, review, copied[plan.key]))
@@ -259,21 +267,23 @@ class _Carrying:
             raise StillThere(f"{file} is there: only what is gone can be retired")
         yield (file, EMPTY_SHA256), ""
 
-    def _still_possible(self, plans: Sequence[CarryPlan], *, is_move: bool) -> Iterator[CarryPlan]:
-        """Yield the plans whose new key is free and whose acceptance is still the current one."""
-        taken = models.CurrentAcceptance.objects.filter(
+    def _still_possible(
+        self, plans: Sequence[CarryPlan], taken: list[CarryPlan] | None
+    ) -> Iterator[CarryPlan]:
+        """Yield the plans whose acceptance is still the current one; `taken` gets those of keys in use."""
+        in_use = models.CurrentAcceptance.objects.filter(
             model_partition_id__in={plan.key[0] for plan in plans},
             note__path__in={plan.note_path for plan in plans},
             gate__path__in={plan.gate_path for plan in plans},
         ).exclude(_RETIRED)
-        taken_keys = set(taken.values_list("model_partition_id", "note__path", "gate__path"))
+        keys_in_use = set(in_use.values_list("model_partition_id", "note__path", "gate__path"))
         unmoved = models.CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
         event_ids = set(unmoved.values_list("event_id", flat=True))
         for plan in plans:
-            name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
-            if is_move and plan.key in taken_keys:
-                self._refuse(plan, AlreadyAccepted(f"{name} has an acceptance already"))
+            if taken is not None and plan.key in keys_in_use:
+                taken.append(plan)
             elif plan.row.event_id not in event_ids:
+                name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
                 message = f"{name}: it was decided anew meanwhile; run it again"
                 self._refuse(plan, AcceptanceMoved(message))
             else:

@@ -16,6 +16,7 @@ from review.jobs.leases import LeaseLost
 from review.models import ReviewJob
 from review.protocol.telemetry import Usage
 from review.runners.outcome import RunnerFailure
+from review.selection.documents import RenameJson
 from review.vocabulary import Decision, JobStatus, PairStatus
 
 
@@ -123,6 +124,7 @@ class SweepJson(Document, kw_only=True):
     cost: SweepCostJson
     seconds: float
     problems: list[ProblemJson] = []
+    renames: list[RenameJson] = []
     resets_at: str | None = None
     fixes: list[FixJson] = []
     fix_record: str | None = None
@@ -231,6 +233,7 @@ class Tally:
     cost: SweepCostJson = field(default_factory=SweepCostJson)
     counts: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    renames: list[RenameJson] = field(default_factory=list)
     salvaged: list[SalvagedJson] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     skipped_pairs: list[SkippedJson] = field(default_factory=list)

@@ -152,7 +152,7 @@ def _select(corpus: Corpus, request: SweepRequest, tally: progress.Tally) -> lis
     # Only what job creation reads: a sweep may keep very many.
     targets = [from_row(TargetInput, target, reason="") for target in selection.targets()]
     tally.counts, tally.left_out = dict(selection.counts), selection.left_out
-    tally.pairs_in_all = len(targets)
+    tally.pairs_in_all, tally.renames = len(targets), selection.renames()
     tally.add_problems(problem_json(problem) for problem in selection.problems)
     return targets
 

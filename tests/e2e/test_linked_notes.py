@@ -114,3 +114,19 @@ def test_a_check_of_a_change_sees_a_picture_that_is_gone(root):
     (found,) = check_clone(root, since="main").findings
 
     assert (found.note_path, found.gate_id) == (note_path("p.md"), LINKS)
+
+
+def test_what_was_decided_follows_a_note_that_was_swept_under_its_new_name(root):
+    write_note(root, "b.md", "# B\n\n## Another part\n\nText.\n")
+    run(*SWEEP)
+    (finding,) = run("warn_selector", "--json").json["entries"][0]["findings"]
+    run("dispose_finding", finding["fingerprint"], "--as", "rejected", "--actor", "human:ada")
+    (root / note_path("a.md")).rename(root / note_path("z.md"))
+    swept = run(*SWEEP, "--json")
+    assert [item["new_path"] for item in swept.json["renames"]] == [note_path("z.md")]
+    assert broken() == {(note_path("z.md"), ANCHORS)}
+
+    told = run("carry_over_acceptances", note_path("a.md"), note_path("z.md"))
+
+    assert "decided findings carried over: 1" in told.out + told.err
+    assert broken() == set()

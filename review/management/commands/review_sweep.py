@@ -57,7 +57,9 @@ class Command(ReviewCommand):
         _check(options)
         answer = (run_fixes if options["fix"] else run_sweep)(self, options)
         answer.schema = self.schema
-        self.show(answer, sweep_lines(answer), warnings=problem_lines(answer.problems))
+        notices = [rename.line for rename in answer.renames]
+        warnings = problem_lines(answer.problems)
+        self.show(answer, sweep_lines(answer), warnings=warnings, notices=notices)
         self.finish(sweep_exit_code(answer))
 
 
