@@ -149,7 +149,7 @@ def read_status(
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     config = corpus.config
     unknown = [*unknown_partitions([model_partition], config=config), *corpus.unknown_muted()]
-    status.notices = [*_notices(status, config=config), *unknown]
+    status.notices = [*_notices(status, config=config, is_gate=bool(fail_on)), *unknown]
     steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
     status.next_steps = [
         StepJson(what=what, count=count, command=f"commonplace {command}")
@@ -167,7 +167,7 @@ def _skips(states: PairStates) -> Iterator[SkipJson]:
                 yield SkipJson(note_path=note.path, gate_id=gate.gate_id, reason=reason)
 
 
-def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
+def _notices(status: StatusJson, *, config: Config, is_gate: bool) -> Iterator[str]:
     """Explain zeros that mean no note, or no review: on a first day, in a clone."""
     if not status.notes:
         yield no_note_found(config.note_roots)
@@ -177,8 +177,8 @@ def _notices(status: StatusJson, *, config: Config) -> Iterator[str]:
         any(gate.decisions.values()) for partition in status.partitions for gate in partition.gates
     )
     if not (decided or status.jobs[JobStatus.COMPLETED] or status.needs_a_look):
-        how = "to fail where a pair has no review, use --fail-on stale"
-        yield f"{store_name()} holds no review yet, so the queue is empty; {how}"
+        how = "; to fail where a pair has no review, use --fail-on stale" * is_gate
+        yield f"{store_name()} holds no review yet, so the queue is empty{how}"
 
 
 def _trips(status: StatusJson, levels: set[FailOn], *, hidden: Mapping[str, int]) -> Iterator[str]:
