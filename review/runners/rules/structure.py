@@ -34,7 +34,9 @@ _DELIMITER_ROW = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?\|?\s*")
 @rule("there is at most one heading of level 1", "Make the later ones level 2, or split the note.")
 def multiple_h1(page: Page) -> Iterator[TypedFinding]:
     tops = [block for block in page.headings if block.level == _TOP]
-    for block in tops[1:]:
+    # The parts of a book of mdBook are headings of level 1 there.
+    is_contents = page.given.note_path.endswith("/SUMMARY.md")
+    for block in tops[1:] if not is_contents else ():
         yield block.finding(f"a second heading of level 1; the first stands on line {tops[0].line}")
 
 

@@ -26,6 +26,9 @@ class TestMultipleH1:
     def test_passes(self, text):
         assert lines_of("multiple-h1", text) == []
 
+    def test_passes_the_parts_of_a_book(self):
+        assert lines_of("multiple-h1", "# A\n\n# B\n", path="src/SUMMARY.md") == []
+
 
 class TestHeadingLevelSkips:
     def test_warns_where_a_level_is_left_out(self):
