@@ -127,6 +127,10 @@ class CarryPlan:
         return (self.note_path, self.gate_path) != (self.row.note.path, self.row.gate.path)
 
     @property
+    def name(self) -> str:
+        return f"{self.note_path} {self.gate_path} ({self.row.model_partition.name})"
+
+    @property
     def key(self) -> tuple[int, str, str]:
         return (self.row.model_partition_id, self.note_path, self.gate_path)
 
@@ -235,9 +239,8 @@ class _Carrying:
         copied = Counter(plan.key for plan, _row in decided)
         told = self.answer.carried if is_move else self.answer.retired
         for plan in taken:
-            name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
             also = f"; decided findings carried over: {copied[plan.key]}" * bool(copied[plan.key])
-            self._refuse(plan, AlreadyAccepted(f"{name} has an acceptance already{also}"))
+            self._refuse(plan, AlreadyAccepted(f"{plan.name} has an acceptance already{also}"))
         for plan in current:
             review = plan.row.event.review_pair_id
             told.append(CarriedJson(*_names(plan), plan.row.decision, review, copied[plan.key]))
@@ -283,8 +286,7 @@ class _Carrying:
             if taken is not None and plan.key in keys_in_use:
                 taken.append(plan)
             elif plan.row.event_id not in event_ids:
-                name = f"{plan.note_path} {plan.gate_path} ({plan.row.model_partition.name})"
-                message = f"{name}: it was decided anew meanwhile; run it again"
+                message = f"{plan.name}: it was decided anew meanwhile; run it again"
                 self._refuse(plan, AcceptanceMoved(message))
             else:
                 yield plan

@@ -51,6 +51,7 @@ class JobFactory:
         self.model_partition = model_partition
         self._prompt_note = cache(corpus.linker.prompt_note)
         self._corpus, self._config = corpus, corpus.config
+        self._facts_of = cache(corpus.facts_of)
         self._actor = actor
         self._now = now
 
@@ -144,7 +145,7 @@ class JobFactory:
 
     def _link_state(self, pair: DraftPair) -> str:
         is_of_rules = self.model_partition == RULES_PARTITION
-        return self._corpus.link_state(pair.note, pair.gate) if is_of_rules else ""
+        return self._corpus.link_state(self._facts_of(pair.note), pair.gate) if is_of_rules else ""
 
     def _prompt(self, pairs: Sequence[DraftPair], token: str, bundle_output_path: str) -> str:
         texts = ((pair.note_path, pair.note.text, pair.gate) for pair in pairs)

@@ -157,16 +157,16 @@ class Corpus:
         )
 
     @cached_property
-    def link_states(self) -> LinkStates:
+    def _link_states(self) -> LinkStates:
         """The state of all that the notes link to; every note is looked at."""
         is_there = cache(lambda path: os.path.lexists(f"{self._root}/{path}"))
         return LinkStates(self.notes().notes, is_there=is_there)
 
-    def link_state(self, note: NoteText, gate: Gate) -> str:
-        """Return the state that the gate's rule is to see of the files that the note links to."""
+    def link_state(self, note: NoteFacts, gate: Gate) -> str:
+        """Return the state of what the note links to, as the gate's rule reads it; `""` if not."""
         if gate.rule not in READING_RULES:
             return ""
-        return self.link_states.of(note.path, self.facts_of(note).links, rule=gate.rule)
+        return self._link_states.of(note.path, note.links, rule=gate.rule)
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
         """Count the notes of the note roots that are none of `paths`; none of them is read."""

@@ -10,7 +10,6 @@ from django.db.models import QuerySet
 from review import models
 from review.documents.base import Document, ProblemJson, from_row, problem_json, timestamp
 from review.domain.applicability import applies
-from review.domain.link_state import READING_RULES
 from review.domain.paths import gate_label, lens_of, normalise_path
 from review.domain.problems import Problem
 from review.domain.staleness import Digests, regions_of, staleness_reasons
@@ -314,10 +313,9 @@ class _PairReader:
     def _is_outdated(self, accepted: models.CurrentAcceptance | None, gate: Gate | None) -> bool:
         """True if the gate's rule saw the files that the note links to in another state."""
         seen = accepted and accepted.event.review_pair
-        if not (seen and self._facts and gate and gate.rule in READING_RULES):
+        if not (seen and self._facts and gate):
             return False
-        states, links = self._corpus.link_states, self._facts.links
-        return seen.link_state != states.of(self._note_path, links, rule=gate.rule)
+        return seen.link_state != self._corpus.link_state(self._facts, gate)
 
 
 def _judged_text(accepted: models.CurrentAcceptance) -> int:

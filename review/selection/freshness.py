@@ -119,17 +119,17 @@ class Scope:
         Both texts are those of today.
         """
         ids = self.path_ids
-        rules = {
-            ids[gate.path]: gate.rule
+        gates = {
+            ids[gate.path]: gate
             for gate in self.gates
             if gate.rule in READING_RULES and gate.path in ids
         }
-        if not rules:
+        if not gates:
             return frozenset()
-        notes, states = {ids.get(note.path): note for note in self.notes}, self._corpus.link_states
+        notes = {ids.get(note.path): note for note in self.notes}
         rows = self.acceptances().filter(
             model_partition__name=RULES_PARTITION,
-            gate_id__in=list(rules),
+            gate_id__in=list(gates),
             event__review_pair__isnull=False,
         )
         columns = ("note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
@@ -138,7 +138,7 @@ class Scope:
             (note, gate)
             for note, gate, *at, state in seen
             if note in notes and at == [self.snapshots.get(note), self.snapshots.get(gate)]
-            if state != states.of(notes[note].path, notes[note].links, rule=rules[gate])
+            if state != self._corpus.link_state(notes[note], gates[gate])
         )
 
     def _find_gates(self, kind: NoteKind) -> tuple[Gate, ...]:
@@ -233,15 +233,14 @@ def _staleness(
 
 def _without_outdated(scope: Scope, items: Iterable[NoteStaleness]) -> Iterator[NoteStaleness]:
     """Move the outdated pairs of the notes to the stale ones: a review of today is missing."""
-    of_notes: dict[int, set[int]] = {}
-    for note_id, gate_id in scope.outdated:
-        of_notes.setdefault(note_id, set()).add(gate_id)
+    ids, outdated = scope.path_ids, scope.outdated
+    touched = {note_id for note_id, _gate_id in outdated}
     for item in items:
-        gates, ids = of_notes.get(scope.path_ids.get(item.note.path, 0), ()), scope.path_ids
-        moved = [gate for gate in item.fresh if gates and ids.get(gate.path) in gates]
-        if not moved:
+        note_id = ids.get(item.note.path)
+        if note_id not in touched:
             yield item
             continue
+        moved = [gate for gate in item.fresh if (note_id, ids.get(gate.path)) in outdated]
         found = [*item.stale, *(StaleGate(gate, (Staleness.MISSING_REVIEW,)) for gate in moved)]
         stale = tuple(sorted(found, key=lambda stale: stale.gate.path))
         yield replace(item, stale=stale, fresh=tuple(it for it in item.fresh if it not in moved))
