@@ -163,9 +163,13 @@ def _ack_as_listed(
             try:
                 pair = DraftPair(read_note(target.note_path), corpus.gate(target.gate_path))
                 if pair.note.sha256 != target.note_sha256:
-                    raise ack.NoteEdited(f"{name}: the note was edited since it was selected")
+                    raise Conflict(
+                        f"{name}: the note was edited since it was selected", "note-edited"
+                    )
                 if pair.gate.sha256 != target.gate_sha256:
-                    raise ack.GateEdited(f"{name}: the gate was edited since it was selected")
+                    raise Conflict(
+                        f"{name}: the gate was edited since it was selected", "gate-edited"
+                    )
             except ReviewError as error:
                 answer.refused.append(ack.refused_json(target, error))
             else:
@@ -213,10 +217,6 @@ def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> QuoteGone:
 _SOURCE = "what was picked"
 
 
-class NothingPicked(UsageRefused):
-    """The form was sent without a pair."""
-
-
 @dataclass(frozen=True)
 class Pick:
     """A pair as the page showed it: digest of the note, and review it was measured against."""
@@ -261,7 +261,7 @@ def _selections(picks: Iterable[Pick], reason: str, config: Config) -> list[byte
         target = {**asdict(pick), "gate_path": gate_path, **more}
         targets.setdefault(pick.model_partition, []).append(target)
     if not targets:
-        raise NothingPicked("no pair was picked", hint="tick at least one")
+        raise UsageRefused("no pair was picked", "nothing-picked", hint="tick at least one")
     encode = msgspec.json.encode
     return [
         encode({"schema": SELECTION_SCHEMA, "model_partition": name, "targets": targets[name]})
