@@ -46,7 +46,7 @@ _BETWEEN = "is behind a pooler that gave our connection to others between two tr
 _POOLED = "add pooler=transaction to its URL, after ?; see docs/deploy.md"
 _BUSY = ("store-busy", "is busy: another process is writing", AGAIN)
 _FIRST = ("store-busy", "is busy: another transaction came first", AGAIN)
-# By SQLite's code, by PostgreSQL's state or its class, or by a word of ours: the code of the refusal,
+# By SQLite's code, by PostgreSQL's state or its class, or by a word of ours: the refusal's code,
 # what the store does or is, and what to do about it.
 _MEANINGS = {
     "sqlite 5": _BUSY,

@@ -14,7 +14,7 @@ _JOB_FOLDER = re.compile(r"review-job-[0-9]+", re.ASCII)
 
 
 def open_store(*, write: bool, make: bool = True) -> None:
-    """Open the configured store as `ensure_store` does; refuse to make one in place of a lost one."""
+    """Open the configured store as `ensure_store` does, but make none in place of a lost one."""
     store.ensure_store(write=write, make=make, before_making=refuse_lost)
 
 
