@@ -104,9 +104,7 @@ def measure(root: Path, *, requests: int) -> None:
 def _client(root: Path) -> Client:
     os.environ["COMMONPLACE_ROOT"] = str(root)
     os.environ["DJANGO_SETTINGS_MODULE"] = "commonplace_site.settings.web"
-    import django
-
-    django.setup()
+    import commonplace_site.wsgi  # noqa: F401 - loads the program as a server does
     from django.conf import settings
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
