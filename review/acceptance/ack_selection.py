@@ -191,9 +191,8 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[a
         findings = read_findings_now(corpus, reviewed, digests=digests)
         for target, (pair, *_paths), of_pair in zip(chunk, reviewed, findings, strict=True):
             still_open = (it for it in of_pair if it.status == DispositionState.OPEN)
-            suspects = [finding for finding in still_open if finding.line_now is None]
-            now = corpus.read_note(target.note_path).text if suspects else ""
-            for finding in suspects:
+            for finding in (it for it in still_open if it.line_now is None):
+                now = corpus.read_note(target.note_path).text
                 before, quote = pair.note_snapshot.text, finding.quote
                 if len(lines_after(before, now, quote)) < len(quote_lines(before, quote)):
                     yield ack.refused_json(target, _quote_gone(target, finding))

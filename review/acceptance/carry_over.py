@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -157,7 +156,7 @@ def carry_over_acceptances(
     work = _Carrying(request, old, corpus, now, cache(corpus.read_note), answer)
     for chunk in models.batched(wanted, _CHUNK):
         plans = work.plans(chunk)
-        with nullcontext() if request.dry_run else transaction.atomic():
+        with transaction.atomic():
             if not request.dry_run:
                 # First, so that no review of the path is accepted between the look and the write.
                 models.ReviewStore.objects.move_acceptances()
