@@ -18,7 +18,6 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 from django.core.servers.basehttp import WSGIRequestHandler, WSGIServer, run
-from django.core.wsgi import get_wsgi_application
 
 from review.errors import Conflict, ReviewError, UsageRefused
 from review.management.kit import ExitCode, Options, ReviewCommand, positive_int, word
@@ -65,11 +64,13 @@ class Command(ReviewCommand):
             self._say_link(host, options["port"])
             self._look_for_server(host, options["port"])
             return
+        from commonplace_site.wsgi import application
+
         try:
             run(
                 host,
                 options["port"],
-                get_wsgi_application(),
+                application,
                 ipv6=":" in host,
                 threading=True,
                 server_cls=WholeRequestServer,
