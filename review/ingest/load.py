@@ -230,7 +230,7 @@ def _ending(missing: Mapping[int, str], request: IngestRequest, others: Sequence
         code = FailureCode.ALL_OR_NOTHING if request.all_or_nothing else FailureCode.PAIRS_MISSING
         return Ending(JobStatus.FAILED, code, names)
     if others:
-        why = "the reviews are kept as evidence and not accepted"
+        why = "the reviews are not accepted; name that model, or make it an alias in kb/review.toml"
         reason = f"telemetry says {', '.join(others)} ran; {why}"
         return Ending(JobStatus.FAILED, FailureCode.PARTITION_MISMATCH, reason)
     return Ending(JobStatus.COMPLETED)

@@ -279,6 +279,29 @@ class TestCutStream:
         assert outcome.text.decode() == BLOCK
         assert outcome.failure.retryable
 
+    @pytest.mark.parametrize(
+        ("dialect", "event", "last"),
+        [
+            (
+                Dialect.CODEX,
+                {"type": "item.completed", "item": {"type": "agent_message", "text": BLOCK}},
+                {"type": "error", "message": "Reconnecting... 5/5"},
+            ),
+            (
+                Dialect.CLAUDE_CODE,
+                {"type": "assistant", "message": {"content": [{"type": "text", "text": BLOCK}]}},
+                {"type": "system", "subtype": "api_retry"},
+            ),
+        ],
+    )
+    def test_may_pass_whatever_its_exit_code_and_last_words(self, dialect, event, last):
+        printed = "\n".join(map(json.dumps, (event, last))).encode()
+
+        outcome = prove(dialect, printed, stderr=b"odd words", exit_code=1)
+
+        assert outcome.text.decode() == BLOCK
+        assert outcome.failure.retryable
+
 
 class TestTerminal:
     @pytest.mark.parametrize(
