@@ -331,7 +331,9 @@ def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
     """Return the path of another note of the job that contains quotes its own note lacks."""
-    quotes = [quote for finding in review.findings for quote in telling_quotes(finding)]
+    # A text that names a note may quote that one.
+    told = [finding for finding in review.findings if finding.quote or ".md" not in finding.text]
+    quotes = [quote for finding in told for quote in telling_quotes(finding)]
 
     def has_one(of: ReviewPair) -> bool:
         return any(passage_lines(known.note_text(of), quote) for quote in quotes)
