@@ -81,14 +81,13 @@ class Command(ReviewCommand):
         counts = {"list": {name: len(entries) for name, entries in lists.items()}}
         # A job in two lists counts once.
         job_ids = sorted({entry.review_job_id for entries in lists.values() for entry in entries})
-        part = part_of(job_ids, options, lambda job_id: (job_id,))
-        kept = set(part)
+        kept, following = part_of(job_ids, options, lambda job_id: (job_id,))
         shown = {
             name: [entry for entry in entries if entry.review_job_id in kept]
             for name, entries in lists.items()
         }
         summary = counts if options["summary"] else found.summary
-        found = structs.replace(found, **shown, summary=summary, next=part.next)
+        found = structs.replace(found, **shown, summary=summary, next=following)
         lines = [_entry_line(name, entry) for name, entries in shown.items() for entry in entries]
         nothing = () if lines or options["summary"] else ("nothing to recover",)
         self.show(found, (*lines, *nothing, *tail_lines(found)))

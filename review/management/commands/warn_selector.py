@@ -89,7 +89,7 @@ class Command(ReadingCommand):
         )
         queue = read_warn_queue(corpus, wanted, now=self.now)
         summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
-        part = output.part_of(queue.entries, options, _KEY)
+        part, following = output.part_of(queue.entries, options, _KEY)
         # Notes that are gone are few, and end the listing.
         gone = () if summary else queue.deleted_notes
         if shape in REPORTS:
@@ -98,13 +98,13 @@ class Command(ReadingCommand):
             self.write_raw(queue_csv(chain(part, gone)))
         else:
             document = QueueJson(
-                entries=list(part),
-                deleted_notes=list(gone) if part.next is None else [],
+                entries=part,
+                deleted_notes=list(gone) if following is None else [],
                 problems=[problem_json(problem) for problem in queue.problems],
                 waiting_findings=queue.queue.waiting,
                 muted_findings=queue.queue.muted,
                 summary=summary,
-                next=part.next,
+                next=following,
             )
             self._show_queue(document)
 

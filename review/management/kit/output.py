@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from review import settings
 from review.check import formats
 from review.check.formats import Report
-from review.documents.base import Key, Listed, ProblemJson, count_by, encode
+from review.documents.base import Key, ProblemJson, count_by, cursor_of, encode, key_of
 from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.states import QueueFindingJson
@@ -139,10 +139,26 @@ T = TypeVar("T")
 _COUNTS_SHOWN = 12
 
 
-def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]) -> Listed[T]:
-    """Return the page of a sorted listing that the options select; nothing if they want counts."""
-    wanted = () if options["summary"] else items
-    return Listed(wanted, key=key, after=options["after"], limit=options["limit"])
+def part_of(
+    items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]
+) -> tuple[list[T], str | None]:
+    """Return the part of a sorted listing that the options select, none if they want counts.
+
+    With it the cursor of the part behind it; None at the end.
+    """
+    start, limit = key_of(options["after"]) if options["after"] else (), options["limit"]
+    behind = (item for item in items if not _is_before(key(item), start))
+    part = [] if options["summary"] else list(islice(behind, limit))
+    is_cut = len(part) == limit and next(behind, None) is not None
+    return part, cursor_of(key(part[-1])) if is_cut else None
+
+
+def _is_before(key: Key, start: Key) -> bool:
+    """Compare in the order of the listing; nothing follows the cursor of another listing."""
+    try:
+        return key <= start
+    except TypeError:
+        return True
 
 
 def cut(
@@ -150,10 +166,9 @@ def cut(
 ) -> None:
     """Reduce the document's list to what the options select."""
     items = getattr(document, name)
-    part = part_of(items, options, key)
     document.summary = count_by(items, **words) if options["summary"] else {}
-    setattr(document, name, list(part))
-    document.next = part.next
+    part, document.next = part_of(items, options, key)
+    setattr(document, name, part)
 
 
 def tail_lines(document: Any) -> Iterator[str]:

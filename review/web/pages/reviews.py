@@ -29,14 +29,23 @@ from review.reviews.read import ReviewJson
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
 from review.web.core import (
+    CHANGE_JOBS,
+    NEXT,
     Filters,
     Key,
     Paged,
+    actor,
+    after_post,
+    field,
     label,
     needs_a_look,
+    page,
     parse_filters,
     read_number,
-    responses,
+    report,
+    required,
+    requires,
+    wants_json,
 )
 from review.web.pages.jobs import (
     and_more,
@@ -68,10 +77,8 @@ def looks(request: HttpRequest) -> HttpResponse:
     wanted = _wanted(answer.value, filters)
     place = filters.place(str, str, int)
     rows = [look for look in wanted if place is None or _key(look) > place]
-    paged = filters.cut(
-        rows, LOOKS_A_DOCUMENT if responses.wants_json(request) else LOOKS_A_PAGE, _key
-    )
-    return responses.page(
+    paged = filters.cut(rows, LOOKS_A_DOCUMENT if wants_json(request) else LOOKS_A_PAGE, _key)
+    return page(
         request,
         "review/looks.html",
         lambda: {
@@ -109,7 +116,7 @@ def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int
 
 
 @require_POST
-@responses.requires(responses.CHANGE_JOBS)
+@requires(CHANGE_JOBS)
 def request_again(request: HttpRequest) -> HttpResponse:
     """Queue new jobs for the pairs of reviews: of a row, or of all that are ticked."""
     named = request.POST.getlist("one") or request.POST.getlist("pair")
@@ -121,7 +128,7 @@ def request_again(request: HttpRequest) -> HttpResponse:
     looks = [listed[name] for name in named]
     picks = [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
     request_picks(request, picks)
-    return responses.after_post(request, reverse("looks"))
+    return after_post(request, reverse("looks"))
 
 
 def neighbours(filters: Filters, key: Key) -> dict[str, Any]:
@@ -180,7 +187,7 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     corpus = Corpus(settings.current())
     document = read.read_reviews(corpus, read.HistoryRequest(pair_id=pair_id))
     context = partial(_context, filters, document.reviews[0], corpus)
-    return responses.page(request, "review/review.html", context, document=document)
+    return page(request, "review/review.html", context, document=document)
 
 
 def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
@@ -214,26 +221,26 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, A
 
 
 @require_POST
-@responses.requires("review.change_reviewpair")
+@requires("review.change_reviewpair")
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise UsageRefused("choose pass, warn or fail", "no-decision")
-    reason, config = responses.required(request, "reason"), settings.current()
-    said = {"reason": reason, "actor": responses.actor(request)}
+    reason, config = required(request, "reason"), settings.current()
+    said = {"reason": reason, "actor": actor(request)}
     answer = set_decision(pair_id, Decision(word), **said, config=config, now=timezone.now())
     place = reverse("review", args=[pair_id])
     if not answer.accepted:
         why = "It does not move the acceptance: a later text was accepted in the meantime."
         kept = f"Your decision, {word}, is kept with the review. {why}"
-        responses.report(request, warning=kept)
-        return responses.after_post(request, place)
-    focus = "" if request.POST.get(responses.NEXT) else "decision"
+        report(request, warning=kept)
+        return after_post(request, place)
+    focus = "" if request.POST.get(NEXT) else "decision"
     if following := read_number(request.GET.get("following", "")):
         request.session[LAST_REASON], focus = reason, f"look-{following}"
     told = f"Decided: {answer.gate_id} is {word} for {answer.note_path}."
-    responses.report(request, success=told)
-    return responses.after_post(request, place, focus=focus)
+    report(request, success=told)
+    return after_post(request, place, focus=focus)
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
@@ -253,50 +260,50 @@ def _raw(text: str) -> HttpResponse:
 
 
 @require_POST
-@responses.requires("review.change_acceptance")
+@requires("review.change_acceptance")
 def ack(request: HttpRequest) -> HttpResponse:
     picks = read_picks(request)
-    said = {"actor": responses.actor(request), "reason": responses.field(request, "reason")}
+    said = {"actor": actor(request), "reason": field(request, "reason")}
     corpus, now = Corpus(settings.current()), timezone.now()
     answers = ack_picks(picks, **said, corpus=corpus, now=now)
     acked = [item.gate_id for answer in answers for item in answer.acked]
     fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
     refused = [item.message for answer in answers for item in answer.refused]
-    responses.report(
+    report(
         request,
         success=f"Acked{_gates(acked)}." if acked else "",
         info=f"Fresh already{_gates(fresh)}." if fresh else "",
         warning=f"Not acked: {and_more(refused, '; ')}" if refused else "",
     )
-    return responses.after_post(request, reverse("note", args=[picks[0].note_path]))
+    return after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 @require_POST
-@responses.requires("review.change_reviewpair")
+@requires("review.change_reviewpair")
 def override(request: HttpRequest) -> HttpResponse:
     """Accept today's texts of a pair as passed, without a review."""
-    note = responses.required(request, "note", max_length=MAX_PATH_BYTES)
+    note = required(request, "note", max_length=MAX_PATH_BYTES)
     wanted = OverrideRequest(
         note=note,
-        gates=(responses.required(request, "gate", max_length=MAX_PATH_BYTES),),
-        model_partition=responses.required(request, "model"),
-        reason=responses.required(request, "reason"),
-        actor=responses.actor(request),
-        expect_note_sha256=responses.required(request, "note_sha256"),
-        expect_gate_sha256=responses.required(request, "gate_sha256"),
+        gates=(required(request, "gate", max_length=MAX_PATH_BYTES),),
+        model_partition=required(request, "model"),
+        reason=required(request, "reason"),
+        actor=actor(request),
+        expect_note_sha256=required(request, "note_sha256"),
+        expect_gate_sha256=required(request, "gate_sha256"),
     )
     answer = override_acceptance(wanted, corpus=Corpus(settings.current()), now=timezone.now())
     names = ", ".join(pair.gate_id for pair in answer.overridden)
-    responses.report(request, success=f"Overridden: {names} passes for {note}.")
-    return responses.after_post(request, reverse("note", args=[note]))
+    report(request, success=f"Overridden: {names} passes for {note}.")
+    return after_post(request, reverse("note", args=[note]))
 
 
 @require_POST
-@responses.requires(responses.CHANGE_JOBS)
+@requires(CHANGE_JOBS)
 def request_review(request: HttpRequest) -> HttpResponse:
     picks = read_picks(request)
     request_picks(request, picks)
-    return responses.after_post(request, reverse("note", args=[picks[0].note_path]))
+    return after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 def _gates(gate_ids: Sequence[str]) -> str:
@@ -306,11 +313,11 @@ def _gates(gate_ids: Sequence[str]) -> str:
     return f"{number}: {and_more(names, ', ')}"
 
 
-_ALL = "all"
+_REVIEWED, _ALL = "reviewed", "all"
 _DIFF_FILTERS = {
     "gate": None,
     "model": None,
-    "against": [word.value for word in pair_change.Against],
+    "against": ["accepted", _REVIEWED],
     "lines": [_ALL],
 }
 
@@ -318,19 +325,13 @@ _DIFF_FILTERS = {
 def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
     filters = parse_filters(request, _DIFF_FILTERS)
+    key = (note_path, filters.one("gate"), filters.one("model"))
     with Corpus(settings.current()) as corpus:
-        if not filters.one("gate") or not filters.one("model"):
+        if not all(key):
             return _choose(request, filters, note_path, corpus)
-        wanted = pair_change.ChangeRequest(
-            note_path=note_path,
-            gate_id=filters.one("gate"),
-            model_partition=filters.one("model"),
-            against=pair_change.Against(filters.one("against", pair_change.Against.ACCEPTED)),
-            all_lines=filters.one("lines") == _ALL,
-        )
-        context = partial(_change_context, filters, wanted, corpus)
-        document = partial(pair_change.change_document, corpus, wanted)
-        return responses.page(request, "review/diff.html", context, document=document)
+        context = partial(_change_context, filters, key, corpus)
+        document = partial(pair_change.change_document, corpus, *key)
+        return page(request, "review/diff.html", context, document=document)
 
 
 def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus) -> HttpResponse:
@@ -341,28 +342,28 @@ def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corp
         if row.accepted_at and filters.accepts(gate=row.gate_id, model=row.model_partition)
     ]
     context = {"filters": filters, "note_path": document.note_path, "pairs": pairs}
-    return responses.page(request, "review/diff_choice.html", context, document=document)
+    return page(request, "review/diff_choice.html", context, document=document)
 
 
-def _change_context(
-    filters: Filters, wanted: pair_change.ChangeRequest, corpus: Corpus
-) -> dict[str, Any]:
-    change = pair_change.read_pair_change(corpus, wanted)
+def _change_context(filters: Filters, key: tuple[str, str, str], corpus: Corpus) -> dict[str, Any]:
+    against, partition = filters.one("against", "accepted"), key[2]
+    change = pair_change.read_pair_change(
+        corpus, *key, since_review=against == _REVIEWED, all_lines="lines" in filters.values
+    )
     row = change.accepted
-    digests = (change.note.now_sha256, change.gate.now_sha256)
-    key = (row.note.path, change.gate_id, wanted.model_partition)
+    texts = (change.note.now_sha256, change.gate.now_sha256, row.event.review_pair_id)
     return {
         "filters": filters,
         "change": change,
         "event": row.event,
         "note_path": row.note.path,
-        "model_partition": wanted.model_partition,
+        "model_partition": partition,
         "note_html": _html(change.note, mark_findings(change.findings)),
         "gate_html": _html(change.gate, []),
         "loose": [finding for finding, line in change.findings if line is None],
-        "against": wanted.against.value,
+        "against": against,
         # An ack accepts these two texts and no others.
-        "pick": write_pick(Pick(*key, *digests, row.event.review_pair_id)),
+        "pick": write_pick(Pick(row.note.path, change.gate_id, partition, *texts)),
     }
 
 
