@@ -82,7 +82,8 @@ def _refusal_of(error: OSError) -> ReviewError:
             f"the answer could not be written: {error.strerror} on {STANDARD_OUTPUT};"
             " what the command stored is kept",
             "answer-not-written",
-            hint="make room, then ask again: review_job_list and review_status say where things stand",
+            hint="make room, then ask again: "
+            "review_job_list and review_status say where things stand",
         )
     if error.errno not in _MACHINE_FAULTS:
         raise error

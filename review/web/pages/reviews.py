@@ -28,25 +28,7 @@ from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.read import ReviewJson
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
-from review.web.core import (
-    CHANGE_JOBS,
-    NEXT,
-    Filters,
-    Key,
-    Paged,
-    actor,
-    after_post,
-    field,
-    label,
-    needs_a_look,
-    page,
-    parse_filters,
-    read_number,
-    report,
-    required,
-    requires,
-    wants_json,
-)
+from review.web import core
 from review.web.pages.jobs import (
     and_more,
     read_picks,
@@ -72,13 +54,13 @@ LAST_REASON = "looks-reason"
 
 
 def looks(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, LOOKS_FILTERS)
-    answer = needs_a_look()
+    filters = core.parse_filters(request, LOOKS_FILTERS)
+    answer = core.needs_a_look()
     wanted = _wanted(answer.value, filters)
     place = filters.place(str, str, int)
     rows = [look for look in wanted if place is None or _key(look) > place]
-    paged = filters.cut(rows, LOOKS_A_DOCUMENT if wants_json(request) else LOOKS_A_PAGE, _key)
-    return page(
+    paged = filters.cut(rows, LOOKS_A_DOCUMENT if core.wants_json(request) else LOOKS_A_PAGE, _key)
+    return core.page(
         request,
         "review/looks.html",
         lambda: {
@@ -95,7 +77,7 @@ def looks(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _looks_document(paged: Paged[LookJson], filters: Filters) -> LooksJson:
+def _looks_document(paged: core.Paged[LookJson], filters: core.Filters) -> LooksJson:
     """Return a part of the command's answer; the problems are those of the notes in its scope."""
     config, partitions = settings.current(), filters.all("partition")
     folders = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
@@ -116,11 +98,11 @@ def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int
 
 
 @require_POST
-@requires(CHANGE_JOBS)
+@core.requires(core.CHANGE_JOBS)
 def request_again(request: HttpRequest) -> HttpResponse:
     """Queue new jobs for the pairs of reviews: of a row, or of all that are ticked."""
     named = request.POST.getlist("one") or request.POST.getlist("pair")
-    listed = {str(look.review_pair_id): look for look in needs_a_look().value.needs_a_look}
+    listed = {str(look.review_pair_id): look for look in core.needs_a_look().value.needs_a_look}
     if not listed.keys() >= {*named}:
         raise UsageRefused(
             "a review is no longer in the list", "no-such-pick", hint="reload the page"
@@ -128,12 +110,12 @@ def request_again(request: HttpRequest) -> HttpResponse:
     looks = [listed[name] for name in named]
     picks = [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
     request_picks(request, picks)
-    return after_post(request, reverse("looks"))
+    return core.after_post(request, reverse("looks"))
 
 
-def neighbours(filters: Filters, key: Key) -> dict[str, Any]:
+def neighbours(filters: core.Filters, key: core.Key) -> dict[str, Any]:
     """Describe the list that a review (note, gate, pair) was opened from; rank 0: not in it now."""
-    wanted = _wanted(needs_a_look().value, filters)
+    wanted = _wanted(core.needs_a_look().value, filters)
     before = [look for look in wanted if _key(look) < key]
     behind = [look for look in wanted if _key(look) > key]
     chosen = [(name, value) for name, value in filters.fields if name in LOOKS_FILTERS]
@@ -152,11 +134,11 @@ def neighbours(filters: Filters, key: Key) -> dict[str, Any]:
     }
 
 
-def _key(look: LookJson) -> Key:
+def _key(look: LookJson) -> core.Key:
     return (look.note_path, look.gate_path, look.review_pair_id)
 
 
-def _wanted(found: LooksJson, filters: Filters) -> list[LookJson]:
+def _wanted(found: LooksJson, filters: core.Filters) -> list[LookJson]:
     return [
         look
         for look in found.needs_a_look
@@ -164,11 +146,11 @@ def _wanted(found: LooksJson, filters: Filters) -> list[LookJson]:
     ]
 
 
-def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
+def _facets(filters: core.Filters, found: Iterable[LookJson]) -> list[object]:
     counts = count_by(found, why="why", lens="lens", partition="model_partition")
     whys = {word: counts["why"].get(word, 0) for word in LookReason.values}
     return [
-        filters.facet("why", "Why", whys, labels=label),
+        filters.facet("why", "Why", whys, labels=core.label),
         filters.facet("lens", "Lens", dict(sorted(counts["lens"].items()))),
         filters.facet("partition", "Model partition", dict(sorted(counts["partition"].items()))),
     ]
@@ -183,14 +165,14 @@ _KNOWN = {
 
 
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
-    filters = parse_filters(request, _KNOWN)
+    filters = core.parse_filters(request, _KNOWN)
     corpus = Corpus(settings.current())
     document = read.read_reviews(corpus, read.HistoryRequest(pair_id=pair_id))
     context = partial(_context, filters, document.reviews[0], corpus)
-    return page(request, "review/review.html", context, document=document)
+    return core.page(request, "review/review.html", context, document=document)
 
 
-def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
+def _context(filters: core.Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
     part = read.ReviewPart(filters.one("show", read.ReviewPart.REVIEW))
     is_review = part is read.ReviewPart.REVIEW
     text = shown.text if is_review else read.text_of_review(shown.review_pair_id, part)
@@ -221,26 +203,26 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, A
 
 
 @require_POST
-@requires("review.change_reviewpair")
+@core.requires("review.change_reviewpair")
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise UsageRefused("choose pass, warn or fail", "no-decision")
-    reason, config = required(request, "reason"), settings.current()
-    said = {"reason": reason, "actor": actor(request)}
+    reason, config = core.required(request, "reason"), settings.current()
+    said = {"reason": reason, "actor": core.actor(request)}
     answer = set_decision(pair_id, Decision(word), **said, config=config, now=timezone.now())
     place = reverse("review", args=[pair_id])
     if not answer.accepted:
         why = "It does not move the acceptance: a later text was accepted in the meantime."
         kept = f"Your decision, {word}, is kept with the review. {why}"
-        report(request, warning=kept)
-        return after_post(request, place)
-    focus = "" if request.POST.get(NEXT) else "decision"
-    if following := read_number(request.GET.get("following", "")):
+        core.report(request, warning=kept)
+        return core.after_post(request, place)
+    focus = "" if request.POST.get(core.NEXT) else "decision"
+    if following := core.read_number(request.GET.get("following", "")):
         request.session[LAST_REASON], focus = reason, f"look-{following}"
     told = f"Decided: {answer.gate_id} is {word} for {answer.note_path}."
-    report(request, success=told)
-    return after_post(request, place, focus=focus)
+    core.report(request, success=told)
+    return core.after_post(request, place, focus=focus)
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
@@ -260,50 +242,50 @@ def _raw(text: str) -> HttpResponse:
 
 
 @require_POST
-@requires("review.change_acceptance")
+@core.requires("review.change_acceptance")
 def ack(request: HttpRequest) -> HttpResponse:
     picks = read_picks(request)
-    said = {"actor": actor(request), "reason": field(request, "reason")}
+    said = {"actor": core.actor(request), "reason": core.field(request, "reason")}
     corpus, now = Corpus(settings.current()), timezone.now()
     answers = ack_picks(picks, **said, corpus=corpus, now=now)
     acked = [item.gate_id for answer in answers for item in answer.acked]
     fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
     refused = [item.message for answer in answers for item in answer.refused]
-    report(
+    core.report(
         request,
         success=f"Acked{_gates(acked)}." if acked else "",
         info=f"Fresh already{_gates(fresh)}." if fresh else "",
         warning=f"Not acked: {and_more(refused, '; ')}" if refused else "",
     )
-    return after_post(request, reverse("note", args=[picks[0].note_path]))
+    return core.after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 @require_POST
-@requires("review.change_reviewpair")
+@core.requires("review.change_reviewpair")
 def override(request: HttpRequest) -> HttpResponse:
     """Accept today's texts of a pair as passed, without a review."""
-    note = required(request, "note", max_length=MAX_PATH_BYTES)
+    note = core.required(request, "note", max_length=MAX_PATH_BYTES)
     wanted = OverrideRequest(
         note=note,
-        gates=(required(request, "gate", max_length=MAX_PATH_BYTES),),
-        model_partition=required(request, "model"),
-        reason=required(request, "reason"),
-        actor=actor(request),
-        expect_note_sha256=required(request, "note_sha256"),
-        expect_gate_sha256=required(request, "gate_sha256"),
+        gates=(core.required(request, "gate", max_length=MAX_PATH_BYTES),),
+        model_partition=core.required(request, "model"),
+        reason=core.required(request, "reason"),
+        actor=core.actor(request),
+        expect_note_sha256=core.required(request, "note_sha256"),
+        expect_gate_sha256=core.required(request, "gate_sha256"),
     )
     answer = override_acceptance(wanted, corpus=Corpus(settings.current()), now=timezone.now())
     names = ", ".join(pair.gate_id for pair in answer.overridden)
-    report(request, success=f"Overridden: {names} passes for {note}.")
-    return after_post(request, reverse("note", args=[note]))
+    core.report(request, success=f"Overridden: {names} passes for {note}.")
+    return core.after_post(request, reverse("note", args=[note]))
 
 
 @require_POST
-@requires(CHANGE_JOBS)
+@core.requires(core.CHANGE_JOBS)
 def request_review(request: HttpRequest) -> HttpResponse:
     picks = read_picks(request)
     request_picks(request, picks)
-    return after_post(request, reverse("note", args=[picks[0].note_path]))
+    return core.after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 def _gates(gate_ids: Sequence[str]) -> str:
@@ -324,17 +306,19 @@ _DIFF_FILTERS = {
 
 def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
-    filters = parse_filters(request, _DIFF_FILTERS)
+    filters = core.parse_filters(request, _DIFF_FILTERS)
     key = (note_path, filters.one("gate"), filters.one("model"))
     with Corpus(settings.current()) as corpus:
         if not all(key):
             return _choose(request, filters, note_path, corpus)
         context = partial(_change_context, filters, key, corpus)
         document = partial(pair_change.change_document, corpus, *key)
-        return page(request, "review/diff.html", context, document=document)
+        return core.page(request, "review/diff.html", context, document=document)
 
 
-def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus) -> HttpResponse:
+def _choose(
+    request: HttpRequest, filters: core.Filters, note_path: str, corpus: Corpus
+) -> HttpResponse:
     document = read_note_page(corpus, note_path, (), None).document
     pairs = [
         row
@@ -342,10 +326,12 @@ def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corp
         if row.accepted_at and filters.accepts(gate=row.gate_id, model=row.model_partition)
     ]
     context = {"filters": filters, "note_path": document.note_path, "pairs": pairs}
-    return page(request, "review/diff_choice.html", context, document=document)
+    return core.page(request, "review/diff_choice.html", context, document=document)
 
 
-def _change_context(filters: Filters, key: tuple[str, str, str], corpus: Corpus) -> dict[str, Any]:
+def _change_context(
+    filters: core.Filters, key: tuple[str, str, str], corpus: Corpus
+) -> dict[str, Any]:
     against, partition = filters.one("against", "accepted"), key[2]
     change = pair_change.read_pair_change(
         corpus, *key, since_review=against == _REVIEWED, all_lines="lines" in filters.values
