@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import review
 from review import settings, store
-from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
+from review.acceptance.accept import notes_off_the_queue, refresh_finding_states
 from review.errors import ReviewError, TryAgain
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
