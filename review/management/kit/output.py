@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from review import settings
 from review.check import formats
-from review.check.formats import Report
 from review.documents.base import Key, ProblemJson, count_by, cursor_of, encode, key_of
 from review.domain.problems import Problem
 from review.errors import ExitCode
@@ -87,7 +86,7 @@ def one_line(text: str) -> str:
 
 
 # Each with the start by which a file of it is known.
-FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
+FORMATS: Mapping[str, tuple[Callable[[formats.Report], Iterator[str]], str]] = {
     "text": (formats.text_lines, "checked "),
     "json": (lambda report: iter([encode(report.document)]), '{"schema":"review-check/'),
     "github": (formats.github_lines, "::notice title=review_check::"),
@@ -98,7 +97,9 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
 }
 
 
-def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
+def write_report(
+    command: ReviewCommand, report: formats.Report, *, shape: str, output: str = "-"
+) -> None:
     """Write a report to standard output for `-`, or to a file that is new or this command's."""
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))

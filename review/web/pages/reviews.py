@@ -25,7 +25,6 @@ from review.knowledge_base import Corpus
 from review.overview.note_page import read_note_page
 from review.reviews import pair_change, read
 from review.reviews.needs_a_look import LookRequest, read_looks
-from review.reviews.read import ReviewJson
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
 from review.web import core
@@ -172,7 +171,7 @@ def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     return core.page(request, "review/review.html", context, document=document)
 
 
-def _context(filters: core.Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
+def _context(filters: core.Filters, shown: read.ReviewJson, corpus: Corpus) -> dict[str, Any]:
     part = read.ReviewPart(filters.one("show", read.ReviewPart.REVIEW))
     is_review = part is read.ReviewPart.REVIEW
     text = shown.text if is_review else read.text_of_review(shown.review_pair_id, part)
