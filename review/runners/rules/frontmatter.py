@@ -16,7 +16,6 @@ from review.vocabulary import Severity
 _FEWEST_WORDS = 4
 _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
-_DEEP = 3  # a level
 _HOME = re.compile(r"(?:^|/)_?(?:index|root|home|.*(?:template|skeleton).*)\.mdx?$", re.IGNORECASE)
 _HIDDEN = re.compile(r"<!--|\s+---")  # a frontmatter that is none
 _TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
@@ -25,7 +24,6 @@ _PARTIAL = re.compile(
     r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
     r"|components|\.github)/|/_[^/]+\.mdx?$"
 )
-_BY_FRONTMATTER = ("hugo", "jekyll", "pandoc", "zola")  # by which a file is a page
 _NAMED_BY_FILE = ("logseq", "mkdocs", "obsidian")
 _CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _ANCHOR = re.compile(r"\s*<a\b[^<>]*>\s*</a>\s*")
@@ -56,26 +54,13 @@ def readable_frontmatter(page: Page) -> Findings:
 def missing_title(page: Page) -> Findings:
     if not plain(page.title) and not page.is_foreign and not _names_title(page):
         said = "there is neither a heading of level 1 nor a title"
-        yield page.finding(said, WHOLE_NOTE, severity=info_if(_is_piece(page)))
+        # It may be part of a text, or a site may title it by its file.
+        yield page.finding(said, WHOLE_NOTE, severity=Severity.INFO)
 
 
 def _opening(page: Page) -> Block | None:
     shown = (block for block in page.blocks if not _ANCHOR.fullmatch(block.text))
     return next((block for block in shown if block.kind in _CONTENT), None)
-
-
-def _is_piece(page: Page) -> bool:
-    """True if it may be part of a text: opens with a heading, has no section, is included."""
-    opening = _opening(page)
-    opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
-    is_home = bool(page.field("home"))
-    is_included = page.given.flavour.name in _BY_FRONTMATTER and not page.frontmatter.fields
-    return (
-        opens_with_heading
-        or is_home
-        or is_included
-        or all(block.level >= _DEEP for block in page.headings)
-    )
 
 
 def _names_title(page: Page) -> bool:

@@ -25,7 +25,7 @@ _SKELETON = re.compile(
     r"\.github/|(?:^|[/_. -])(?:daily|journals?)\b|template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
     re.IGNORECASE,
 )
-_STEP = re.compile(r"\d+[.)]\s+(?:\S+\s+){4}")
+_NUMBERED_HEADING = re.compile(r"(?:\d+|[一二三四五六七八九十]+)[.)\u3001\uff0e]")
 _LABEL_WITH_VALUE = re.compile(
     r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])[\s*_]*[^\s:*_]|(?:[A-Z]+ )?/\S*$"
 )
@@ -77,8 +77,10 @@ def empty_sections(page: Page) -> Findings:
         is_heading = below is not None and below.kind is BlockKind.HEADING and not below.inside
         is_empty = not below or (is_heading and below.level <= block.level)
         if is_empty and not _says_something(block):
-            # Of level 1 it may be of a stub, or a comment of code; in a vault part of an outline.
-            severity = info_if(block.level == _TOP or page.is_of_vault)
+            # It may be an entry of a list; of level 1 a stub, or a comment of code; in a vault part
+            # of an outline.
+            is_entry = _NUMBERED_HEADING.match(block.words) is not None
+            severity = info_if(is_entry or block.level == _TOP or page.is_of_vault)
             yield block.finding(f"nothing stands under {shown(block.words)}", severity=severity)
 
 
@@ -87,7 +89,7 @@ def _says_something(heading: Block) -> bool:
     children = heading.token.children or ()
     return (
         heading.words.endswith((".", "\u3002"))
-        or bool(_LABEL_WITH_VALUE.match(heading.text) or _STEP.match(heading.words))
+        or bool(_LABEL_WITH_VALUE.match(heading.text))
         or any(token.type in ("link_open", "image") for token in children)
     )
 
@@ -226,11 +228,12 @@ _NUMBERED = re.compile(
 )
 _BOLD_LINE = re.compile(r"(?:\*\*([^*\n]+)\*\*|__([^_\n]+)__)")
 _WITHOUT = "an image without alternative text"
-# Words of a whole sentence, which is said with force; a heading may begin as a question does.
+# Words of a sentence, which is said with force, and names of files; a heading may be a question.
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
     r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
-    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您]|注意|不[要能]",
+    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您这却\u3001\uff0c]|注意|不[要能是]"
+    r"|ない$|^\S+\.\w+$",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(

@@ -86,6 +86,7 @@ class TestEmptySections:
         [
             pytest.param("# A\n\nText.\n\n## Limits\n", "obsidian", id="outline-in-a-vault"),
             pytest.param("# install it\nrun\n\n# done\n", "github", id="comment-of-code"),
+            pytest.param("## 1. Lock\n\n## 2. Go\n\nFar.\n", "github", id="entry-of-a-list"),
         ],
     )
     def test_only_remarks_on_what_may_be_no_section(self, text, flavour):
@@ -122,7 +123,6 @@ class TestEmptySections:
             "Status: Accepted",
             "_Proof:_ $a < b$",
             "[Limits](limits.md)",
-            "2. Lock the door and keep the key",
             "GET /api/queues/{name}",
             "A lock needs no key.",
         ],
