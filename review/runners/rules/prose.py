@@ -43,8 +43,10 @@ _WHOLE_PLACEHOLDER = re.compile(
 )
 # Says that it is the text that is unfinished, and not a plan or a product.
 _UNWRITTEN = re.compile(
-    rf"[*_(\[]*(?:{_MARK}\b[*_)\].!…]*\Z|(?i:to be (?:written|completed|added|filled)|fill|under con)"
-    rf"|{_MARK}\b.{{0,40}}?\b(?i:writ\w+|say|add|cover|describe|document|docs|explain|expand|elaborate|finish"
+    rf"[*_(\[]*(?:{_MARK}|(?i:to be (?:written|completed|added|filled)|fill|under con))"
+)
+_TO_WRITE = re.compile(
+    rf"[*_(\[]*(?:(?i:fill)|{_MARK}\b.{{0,40}}?\b(?i:writ\w+|say|add|cover|describe|document|docs|explain|expand|elaborate|finish"
     r"|complete|fill|rewrite|clarify|mention|examples?|links?|sections?|diagrams?|screenshots?)\b)"
 )
 _TASK = re.compile(r"[#* ]*TODO\b")  # which Logseq keeps in a block of its own
@@ -182,7 +184,7 @@ def placeholder_text(page: Page) -> Findings:
         else:
             for found in _PLACEHOLDER.finditer(prose):
                 mark = prose[found.start() :].lstrip()
-                severity = info_if(passes or not _UNWRITTEN.match(mark))
+                severity = info_if(passes or not _TO_WRITE.match(mark))
                 yield block.finding(_MARKED, found.start(), before=_CONTEXT, severity=severity)
 
 

@@ -69,6 +69,17 @@ def heading_level_skips(page: Page) -> Findings:
 def empty_sections(page: Page) -> Findings:
     if page.is_foreign or _SKELETON.search(f"{page.given.note_path} {page.title}"):
         return
+    empty = list(_empty_headings(page))
+    # Where most are empty they may be a list or an outline, as they may in a vault.
+    is_outline = page.is_of_vault or len(page.headings) < len(empty) * 2 >= _FEWEST_LABELS * 2
+    for block in empty:
+        # It may be an entry of a list; of level 1 a stub, or a comment of code.
+        is_entry = block.level == _TOP or bool(_NUMBERED_HEADING.match(block.words))
+        severity = info_if(is_outline or is_entry)
+        yield block.finding(f"nothing stands under {shown(block.words)}", severity=severity)
+
+
+def _empty_headings(page: Page) -> Iterator[Block]:
     invisible = (BlockKind.RULE, BlockKind.COMMENT)
     blocks = [block for block in page.blocks if block.kind not in invisible]
     for block, below in zip(blocks, [*blocks[1:], None], strict=False):
@@ -77,11 +88,7 @@ def empty_sections(page: Page) -> Findings:
         is_heading = below is not None and below.kind is BlockKind.HEADING and not below.inside
         is_empty = not below or (is_heading and below.level <= block.level)
         if is_empty and not _says_something(block):
-            # It may be an entry of a list; of level 1 a stub, or a comment of code; in a vault part
-            # of an outline.
-            is_entry = _NUMBERED_HEADING.match(block.words) is not None
-            severity = info_if(is_entry or block.level == _TOP or page.is_of_vault)
-            yield block.finding(f"nothing stands under {shown(block.words)}", severity=severity)
+            yield block
 
 
 def _says_something(heading: Block) -> bool:
@@ -232,8 +239,8 @@ _WITHOUT = "an image without alternative text"
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
     r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
-    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您这却\u3001\uff0c]|注意|不[要能是]"
-    r"|ない$|^\S+\.\w+$",
+    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b"
+    r"|[你您这却\u3001\uff0c]|注意|不[要能是]|(?:ない|[了吗呢]|一下)$|[\u3040-\u9fff]{12}|^\S+\.\w+$",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(

@@ -96,6 +96,7 @@ class TestPlaceholderText:
             pytest.param("TODO: describe the limits.", "kb/a.md", Severity.WARN, id="of-writing"),
             pytest.param("TODO: mend the pump.", "kb/a.md", Severity.INFO, id="of-other-work"),
             pytest.param("Coming soon.", "kb/a.md", Severity.INFO, id="of-a-product"),
+            pytest.param("Hash reports (TBD)", "kb/a.md", Severity.INFO, id="of-a-plan"),
             pytest.param("Dear [insert name here],", "kb/a.md", Severity.INFO, id="a-slot"),
             pytest.param("TODO.", "kb/templates/plan.md", Severity.INFO, id="template"),
             pytest.param("Lorem ipsum dolor.", "kb/a.md", Severity.INFO, id="filler"),
