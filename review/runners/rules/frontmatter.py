@@ -159,10 +159,9 @@ def description_length(page: Page) -> Findings:
     elif size > _LONGEST_DESCRIPTION:
         said = f"the description has {size} characters, over {_LONGEST_DESCRIPTION}"
     if said:
-        # How long is too long depends on where it is shown; an index may need no more words.
-        is_unsure = size > _LONGEST_DESCRIPTION or not description.isascii()
-        severity = info_if(is_unsure or bool(_HOME.search(page.given.note_path)))
-        yield page.finding(said, page.field_line(page.description_key), severity=severity)
+        # How much it takes depends on what the note is, and on where the description is shown.
+        line = page.field_line(page.description_key)
+        yield page.finding(said, line, severity=Severity.INFO)
 
 
 @rule(

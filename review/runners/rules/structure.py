@@ -20,6 +20,7 @@ _COMPONENT = re.compile(r"\s*<[A-Z]\w*")  # what stands in it has levels of its 
 # Parts of a book of mdBook and versions are headings of level 1 there.
 _OF_PARTS = re.compile(r"/summary\.md$|change[-_ ]?log", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
+_INDEX = re.compile(r"(?:^|/)_?index\.mdx?$", re.IGNORECASE)
 _POINTS = ".:!?*_ "
 _SKELETON = re.compile(
     r"\.github/|(?:^|[/_. -])(?:daily|journals?)\b|template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
@@ -70,8 +71,10 @@ def empty_sections(page: Page) -> Findings:
     if page.is_foreign or _SKELETON.search(f"{page.given.note_path} {page.title}"):
         return
     empty = list(_empty_headings(page))
-    # Where most are empty they may be a list or an outline, as they may in a vault.
-    is_outline = page.is_of_vault or len(page.headings) < len(empty) * 2 >= _FEWEST_LABELS * 2
+    # Where most are empty they may be a list or an outline, as they may in a vault; a site may
+    # list the other notes of a folder in its index.
+    is_outline = len(page.headings) < len(empty) * 2 >= _FEWEST_LABELS * 2
+    is_outline |= page.is_of_vault or bool(_INDEX.search(page.given.note_path))
     for block in empty:
         # It may be an entry of a list; of level 1 a stub, or a comment of code.
         is_entry = block.level == _TOP or bool(_NUMBERED_HEADING.match(block.words))

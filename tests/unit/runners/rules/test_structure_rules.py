@@ -95,6 +95,12 @@ class TestEmptySections:
 
         assert {found.severity for found in review.findings} == {Severity.INFO}
 
+    def test_only_remarks_in_an_index_below_which_a_site_lists_notes(self):
+        review = review_of("empty-sections", "# A\n\nText.\n\n## More\n", path="kb/b/_index.md")
+
+        assert review.findings
+        assert review.decision is Decision.PASS
+
     def test_leaves_journals_and_clippings(self):
         assert lines_of("empty-sections", "# A\n\n## B\n", path="kb/daily.journal.2024.md") == []
         clipping = "---\nlink: https://a.org/b\n---\n# A\n\n### B\n\n**C**\n\nText.\n"
