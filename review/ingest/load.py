@@ -22,7 +22,7 @@ from review.jobs.provenance import check_provenance, contradicting_models
 from review.models import Ending, Finding, Lease, Provenance, ReviewJob, ReviewPair, ReviewText
 from review.protocol.decision import ParsedDecision, ReadReview
 from review.protocol.output import ParsedOutput
-from review.protocol.quote_location import passage_lines
+from review.protocol.quote_location import passage_lines, telling_quotes
 from review.protocol.typed_review import TypedReview
 from review.runners.outcome import RunnerFailure
 from review.settings import Config
@@ -85,8 +85,6 @@ class IngestRequest:
 # Others cannot write meanwhile: for some hundredths of a second.
 _PAIRS_PER_TRANSACTION = 100
 _BYTES_PER_TRANSACTION = 2_000_000
-# Shorter quotes ("see the table") may stand in any note.
-_TELLING_WORDS = 5
 _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
 
 
@@ -333,9 +331,7 @@ def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
     """Return the path of another note of the job that contains quotes its own note lacks."""
-    quotes = [
-        finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
-    ]
+    quotes = [quote for finding in review.findings for quote in telling_quotes(finding)]
 
     def has_one(of: ReviewPair) -> bool:
         return any(passage_lines(known.note_text(of), quote) for quote in quotes)
