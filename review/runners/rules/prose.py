@@ -26,6 +26,7 @@ _TABS = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _LONGEST_PARAGRAPH = 200
+_SURELY_LONG = 250
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
 _PLACEHOLDER = re.compile(
@@ -53,7 +54,8 @@ _TASK = re.compile(r"[#* ]*TODO\b")  # which Logseq keeps in a block of its own
 _MARKED = "a mark of work to be done"
 # Templates, and what tells of a day, as it was then.
 _PASSING = re.compile(
-    r"(?:^|[/_. -])(?:templates?|posts?|blogs?|news|journals?|daily)(?:[/_. -]|$)", re.IGNORECASE
+    r"(?:^|[/_. -])(?:templates?|posts?|blogs?|news|journals?|daily|changelogs?)(?:[/_. -]|$)",
+    re.IGNORECASE,
 )
 _LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
 _UNITS = (
@@ -147,7 +149,8 @@ def long_paragraphs(page: Page) -> Findings:
         words = max(map(word_count, _HARD_BREAK.split(block.prose)))
         if words > _LONGEST_PARAGRAPH and not _is_no_prose(block):
             said = f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}"
-            yield block.finding(said, severity=info_if(page.is_of_vault))  # may be pasted
+            is_doubtful = page.is_of_vault or words <= _SURELY_LONG  # in a vault it may be pasted
+            yield block.finding(said, severity=info_if(is_doubtful))
 
 
 def _is_no_prose(block: Block) -> bool:

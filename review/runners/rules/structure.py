@@ -28,7 +28,7 @@ _SKELETON = re.compile(
 )
 _NUMBERED_HEADING = re.compile(r"(?:\d+|[一二三四五六七八九十]+)[.)\u3001\uff0e]")
 _LABEL_WITH_VALUE = re.compile(
-    r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])[\s*_]*[^\s:*_]|(?:[A-Z]+ )?/\S*$"
+    r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])[\s*_]*[^\s:*_]|(?:[A-Z]+ )?/\S*$|\w*[a-z][A-Z]\w*(?:\(.*)?$"
 )
 _CODE = re.compile(r"(`+)[^`]+\1")
 _ODD_FENCE = re.compile(
@@ -95,7 +95,7 @@ def _empty_headings(page: Page) -> Iterator[Block]:
 
 
 def _says_something(heading: Block) -> bool:
-    """True if a heading is the content: a link, an address, a sentence, a label with its value."""
+    """True if it is the content: a link, an address, a name of code, a sentence, a label with its value."""
     children = heading.token.children or ()
     return (
         heading.words.endswith((".", "\u3002"))

@@ -131,6 +131,7 @@ class TestEmptySections:
             "_Proof:_ $a < b$",
             "[Limits](limits.md)",
             "GET /api/queues/{name}",
+            "loadMany(executor)",
             "A lock needs no key.",
         ],
     )
