@@ -20,10 +20,6 @@ _HOME = re.compile(r"(?:^|/)_?(?:index|root|home|.*(?:template|skeleton).*)\.mdx
 _HIDDEN = re.compile(r"<!--|\s+---")  # a frontmatter that is none
 _TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
 _VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,4}){1,3}")
-_PARTIAL = re.compile(
-    r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
-    r"|components|\.github)/|/_[^/]+\.mdx?$"
-)
 _NAMED_BY_FILE = ("logseq", "mkdocs", "obsidian")
 _CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _ANCHOR = re.compile(r"\s*<a\b[^<>]*>\s*</a>\s*")
@@ -64,10 +60,8 @@ def _opening(page: Page) -> Block | None:
 
 
 def _names_title(page: Page) -> bool:
-    """True if the title is the file's name, is another note's, or cannot be read."""
-    if page.given.flavour.name in _NAMED_BY_FILE or _PARTIAL.search(page.given.note_path):
-        return True
-    if page.given.text.startswith("% "):  # as Pandoc titles a text
+    """True if the title is the file's name, as Pandoc writes it, or cannot be read."""
+    if page.given.flavour.name in _NAMED_BY_FILE or page.given.text.startswith("% "):
         return True
     is_read = page.frontmatter.problem is None and not _HIDDEN.match(page.given.text)
     return not is_read and bool(_TITLE_KEY.search(page.given.text))
@@ -160,8 +154,7 @@ def description_length(page: Page) -> Findings:
         said = f"the description has {size} characters, over {_LONGEST_DESCRIPTION}"
     if said:
         # How much it takes depends on what the note is, and on where the description is shown.
-        line = page.field_line(page.description_key)
-        yield page.finding(said, line, severity=Severity.INFO)
+        yield page.finding(said, page.field_line(page.description_key), severity=Severity.INFO)
 
 
 @rule(

@@ -149,8 +149,8 @@ def long_paragraphs(page: Page) -> Findings:
         words = max(map(word_count, _HARD_BREAK.split(block.prose)))
         if words > _LONGEST_PARAGRAPH and not _is_no_prose(block):
             said = f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}"
-            is_doubtful = page.is_of_vault or words <= _SURELY_LONG  # in a vault it may be pasted
-            yield block.finding(said, severity=info_if(is_doubtful))
+            # In a vault it may be pasted.
+            yield block.finding(said, severity=info_if(page.is_of_vault or words <= _SURELY_LONG))
 
 
 def _is_no_prose(block: Block) -> bool:

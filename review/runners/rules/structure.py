@@ -44,10 +44,9 @@ def multiple_h1(page: Page) -> Findings:
     tops = [block for block in page.headings if block.level == _TOP]
     # Sections may be of level 1 in a vault, and in a piece of a larger text.
     is_piece = len(tops) == len(page.headings) and not page.field("title")
-    severity = info_if(is_piece or page.is_of_vault)
     for block in tops[1:] if not _OF_PARTS.search(f"/{page.given.note_path}") else ():
         said = f"a second heading of level 1; the first stands on line {tops[0].line}"
-        yield block.finding(said, severity=severity)
+        yield block.finding(said, severity=info_if(is_piece or page.is_of_vault))
 
 
 @rule(
@@ -73,13 +72,16 @@ def empty_sections(page: Page) -> Findings:
     empty = list(_empty_headings(page))
     # Where most are empty they may be a list or an outline, as they may in a vault; a site may
     # list the other notes of a folder in its index.
-    is_outline = len(page.headings) < len(empty) * 2 >= _FEWEST_LABELS * 2
-    is_outline |= page.is_of_vault or bool(_INDEX.search(page.given.note_path))
+    is_outline = (
+        page.is_of_vault
+        or len(page.headings) < len(empty) * 2 >= _FEWEST_LABELS * 2
+        or bool(_INDEX.search(page.given.note_path))
+    )
     for block in empty:
         # It may be an entry of a list; of level 1 a stub, or a comment of code.
         is_entry = block.level == _TOP or bool(_NUMBERED_HEADING.match(block.words))
-        severity = info_if(is_outline or is_entry)
-        yield block.finding(f"nothing stands under {shown(block.words)}", severity=severity)
+        said = f"nothing stands under {shown(block.words)}"
+        yield block.finding(said, severity=info_if(is_outline or is_entry))
 
 
 def _empty_headings(page: Page) -> Iterator[Block]:
