@@ -251,6 +251,11 @@ class TestTableColumnMismatch:
     def test_passes(self, text):
         assert lines_of("table-column-mismatch", text) == []
 
+    def test_ends_a_table_at_a_tag_in_mdx(self):
+        table = "| a |\n| - |\n| 1 |\n  </Tab>\n  <Tab>\n| a | b |\n| - | - |\n| 1 | 2 |\n"
+
+        assert lines_of("table-column-mismatch", table, flavour="docusaurus") == []
+
 
 class TestFencesWithoutLanguage:
     def test_only_remarks(self):
