@@ -110,7 +110,7 @@ class RepositoryFiles(Collection[str]):
         if folder not in self or path in _OPTIONAL or path in self or beside in self:
             return False
         known = "/." not in f"/{path}" and not self._rules.prunes(path)
-        return known and not self._ignores(path)
+        return known and not self.ignores(path)
 
     @cached_property
     def make_targets(self) -> frozenset[str] | None:
@@ -132,7 +132,8 @@ class RepositoryFiles(Collection[str]):
         return sum(1 for head in heads if head and has.search(head[0])) / max(1, len(read))
 
     @cached_property
-    def _ignores(self) -> Callable[[str], bool]:
+    def ignores(self) -> Callable[[str], bool]:
+        """The test of a path by the `.gitignore` at the root."""
         with suppress(ValueError):
             return matcher(self._read(".gitignore").splitlines())
         return lambda path: False

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import review
@@ -25,19 +26,29 @@ _VAULT = ".obsidian"
 _UNSET_ROOTS = b'# roots = ["kb/notes", "kb/reference"]'
 # Folders that often hold the notes of a repository that has none in `kb`.
 _USUAL = ("docs", "doc", "documentation", "notes", "content", "wiki")
-_MARKERS = (
-    (_VAULT, "obsidian"),
-    ("dendron.yml", "dendron"),
-    ("logseq/config.edn", "logseq"),
-    ("docusaurus.config.*", "docusaurus"),
-    ("mkdocs.y*ml", "mkdocs"),
-    ("hugo.[tyj]*", "hugo"),
-    ("config/_default", "hugo"),
-    ("zola.toml", "zola"),
-    ("_toc.yml", COMMONMARK.name),  # of a Jupyter Book, whose settings have the name of Jekyll's
-    ("_config.y*ml", "jekyll"),
+# The file of a builder, the dialect nearest to what it reads, and the folders of its notes: "."
+# only if the others have none.
+_BUILDERS = (
+    (_VAULT, "obsidian", "."),
+    ("dendron.yml", "dendron", "vault notes"),
+    ("logseq/config.edn", "logseq", "pages journals"),
+    ("docusaurus.config.*", "docusaurus", "docs blog ../docs"),
+    ("mkdocs.y*ml", "mkdocs", "docs"),
+    ("hugo.[tyj]*", "hugo", "content"),
+    ("config/_default", "hugo", "content"),
+    ("zola.toml", "zola", "content"),
+    ("_toc.yml", COMMONMARK.name, "."),  # of a Jupyter Book, whose settings have Jekyll's name
+    ("_config.y*ml", "jekyll", "."),
+    ("*eleventy.*", "jekyll", "src content ../src ."),
+    (".v*press", COMMONMARK.name, "."),  # VitePress and VuePress
+    ("astro.config.*", "github", "src/content src/pages"),
+    ("next.config.*", "github", "content pages app"),
+    ("book.toml", COMMONMARK.name, "src"),
+    ("book.json", COMMONMARK.name, "source src docs ."),
+    (".gitbook.yaml", COMMONMARK.name, "."),
+    ("SUMMARY.md", COMMONMARK.name, "."),
 )
-_BASE_URL = re.compile(rb"^\s*(?:(base_url)|baseurl)\s*=", re.IGNORECASE | re.MULTILINE)
+_BASE_URL = re.compile(rb"^\s*(?:(base_url)|baseurl)\s*[=:]", re.IGNORECASE | re.MULTILINE)
 _PACKAGE = Path(review.__file__).parent
 
 
@@ -53,7 +64,8 @@ class InitJson(Document, kw_only=True):
     """The answer of `review_init`; `differing` are kept files that the starter set has otherwise.
 
     `flavour` is the dialect that the notes seem to be in, `next` the command to type next; `roots`
-    are the folders with notes that the new settings name beside `kb/notes`.
+    are the folders with notes that the new settings name beside `kb/notes`, `mdx` the number of
+    files that are no notes for their ending `.mdx`.
     """
 
     schema: str = "review-init/1"
@@ -65,6 +77,7 @@ class InitJson(Document, kw_only=True):
     next: str
     flavour: str
     roots: list[str] = []
+    mdx: int = 0
 
 
 def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
@@ -72,14 +85,15 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
 
     All places are looked at first, so that a refusal leaves nothing half done.
     """
-    flavour = guess_flavour(into)
+    flavour, roots = guess_builder(into)
     starter = dict(_starter())
     if mcp:
         starter[MCP_SETTINGS] = _source("mcp.json").read_bytes()
     if flavour != COMMONMARK.name:
         unset = f'# flavour = "{COMMONMARK.name}"'.encode()
         starter[SETTINGS] = starter[SETTINGS].replace(unset, f'flavour = "{flavour}"'.encode())
-    if roots := _roots_beside(into):
+    roots = roots or [folder for folder in _USUAL if has_notes(into, [folder])]
+    if roots := [] if has_notes(into, Config.note_roots) else roots:
         named = ", ".join(f'"{folder}"' for folder in (*roots, NOTES_FOLDER))
         starter[SETTINGS] = starter[SETTINGS].replace(
             _UNSET_ROOTS, f"roots = [{named}]".encode(), 1
@@ -106,15 +120,8 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
         next=f"commonplace review_init --into {where}" if dry_run else sweep,
         flavour=flavour,
         roots=roots if SETTINGS in created else [],
+        mdx=sum("node_modules" not in file.parts for file in into.rglob("*.mdx")),
     )
-
-
-def _roots_beside(root: Path) -> list[str]:
-    if (root / _VAULT).is_dir():  # its notes lie beside it
-        return ["."]
-    if has_notes(root, Config.note_roots):
-        return []
-    return [folder for folder in _USUAL if has_notes(root, [folder])]
 
 
 def has_notes(root: Path, folders: Iterable[str] = ()) -> bool:
@@ -128,22 +135,34 @@ def has_notes(root: Path, folders: Iterable[str] = ()) -> bool:
     )
 
 
-def guess_flavour(root: Path) -> str:
-    """Guess the dialect of Markdown from the files next to the notes, else in the root's folders."""
-    for folder in (root, root / "kb", root / NOTES_FOLDER):
-        if flavour := _flavour_in(folder):
-            return flavour
-    found = {_flavour_in(folder) for folder in root.glob("[!.]*/")} - {""}
-    return found.pop() if len(found) == 1 else COMMONMARK.name
+def guess_builder(root: Path) -> tuple[str, list[str]]:
+    """Guess the dialect and the folders of the notes from the files next to them, else in the
+    root's folders."""
+    for folders in ([root], [root / "kb"], [root / NOTES_FOLDER], sorted(root.glob("[!.]*/"))):
+        found = [(folder, *builder) for folder in folders if (builder := _builder_in(folder))]
+        if len({flavour for _, flavour, _ in found}) == 1:
+            roots = (_roots_in(root, folder, names) for folder, _, names in found)
+            return found[0][1], list(dict.fromkeys(chain.from_iterable(roots)))
+    return COMMONMARK.name, []
 
 
-def _flavour_in(folder: Path) -> str:
-    for marker, flavour in _MARKERS:
+def _roots_in(root: Path, folder: Path, names: str) -> list[str]:
+    roots: list[str] = []
+    for name in names.split():
+        place = os.path.relpath(folder / name, root)
+        is_wanted = not place.startswith("..") and (name != "." or not roots)
+        if is_wanted and has_notes(root, [place]):
+            roots.append(place)
+    return roots
+
+
+def _builder_in(folder: Path) -> tuple[str, str] | None:
+    for marker, flavour, places in _BUILDERS:
         if any(folder.glob(marker)):
-            return flavour
-    site = folder / "config.toml"
-    found = _BASE_URL.search(site.read_bytes()) if site.is_file() else None
-    return "" if found is None else "zola" if found[1] else "hugo"
+            return flavour, places
+    site = next(filter(Path.is_file, folder.glob("config.[ty]*ml")), None)
+    found = _BASE_URL.search(site.read_bytes()) if site else None
+    return None if found is None else ("zola" if found[1] else "hugo", "content")
 
 
 def _starter() -> Iterator[tuple[str, bytes]]:

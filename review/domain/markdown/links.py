@@ -92,6 +92,7 @@ _EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
 _SOURCES = ("md", "rst", "html.erb", "html.md.erb")  # of an HTML page
 _ASSETS = [["static"], ["public"], ["assets"], ["theme"], ["overrides"]]
 _LANGUAGE = re.compile(r"(?<=/)[a-z]{2}(?:-[a-zA-Z]{2,4})?(?=/)")
+_TRANSLATION = re.compile(r"\.[a-z]{2}(?:-[a-zA-Z]{2,4})?\.md$")
 _GENERATED = re.compile(
     r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search|blog)\b", re.IGNORECASE
 )
@@ -240,7 +241,8 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))
-    for candidate in (file for path in paths for file in _files_of(path)):
+    suffix = language[0] if (language := _TRANSLATION.search(note_path)) else ""
+    for candidate in (file for path in paths for file in _files_of(path, suffix)):
         if candidate in base.known:
             return candidate
     if base.flavour.name in ("docusaurus", "hugo"):
@@ -281,8 +283,10 @@ def _by_address(name: str, note_path: str, base: LinkBase) -> str | None:
     return found or (beside if beside in base.known else None)
 
 
-def _files_of(path: str) -> Iterator[str]:
+def _files_of(path: str, suffix: str) -> Iterator[str]:
     """Yield what a path may be a name of: the file, or the note that a site makes a page of."""
+    if suffix:  # the language of the note
+        yield f"{path.removesuffix('.md')}{suffix}"
     # A page that is not translated is shown in English.
     for name in dict.fromkeys((path, _LANGUAGE.sub("en", path, count=1))):
         yield name
@@ -345,6 +349,10 @@ class RepositoryFacts(Protocol):
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
         """Return True if a named path surely does not exist, although its first folders do."""
+
+    @property
+    def ignores(self) -> Callable[[str], bool]:
+        """The test of a path that git is to leave out, and which others therefore have not."""
 
     @property
     def make_targets(self) -> frozenset[str] | None:

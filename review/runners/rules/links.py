@@ -31,7 +31,13 @@ _MADE_UP = re.compile(
     r"|(?:ノート|ページ)名|リンク|链接|.*(?:\*|\?\?|->).*|\w|\.{3}|…)",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers)/")
+# Notes that others include, and contents of books, whose chapters may be to be written or built.
+_PIECE = re.compile(
+    r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers)/|(?:^|/)SUMMARY\.md$"
+)
+_ARCHIVE = re.compile(r"\.(?:zip|tgz|epub)$")
+# Anchors as no heading makes them, but a list of options or of numbered pieces that a build brings.
+_LABEL = re.compile(r"#(?:\d+$|.*[A-Za-z]\.[A-Za-z])")
 _MOST_BROKEN = 1000
 _FEWEST_PAGES = 3
 _FILE = re.compile(r"\.(?!mdx?$|html$)[A-Za-z]\w{1,4}$")
@@ -80,16 +86,25 @@ def unresolved_links(page: Page) -> Findings:
 
 
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
-    """True for a note that may be still to be written, and a page that a build may bring."""
+    """True for what may be still to be written, what a build may bring, and what git leaves out."""
     flavour = page.given.flavour
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
-    folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
+    path, known = posixpath.normpath(path), page.given.repository
+    folder = posixpath.dirname(path)
     if folder.startswith("..") or _is_wikilink(page, link):  # what is above the root is not known
         return True
-    if _PIECE.search(page.given.note_path) or _is_name(page, link):
+    if _PIECE.search(page.given.note_path) or _ARCHIVE.search(path) or _is_name(page, link):
         return True
-    if not (flavour.makes_pages or path.endswith(".html")) or known is None:
+    if known is None:
         return False
+    # A path that climbs to a folder that is not here may have come with its text from elsewhere.
+    is_far = link.target.startswith("../") and folder and folder not in known
+    if is_far or known.ignores(path) or known.ignores(link.target):
+        return True
+    if not (flavour.makes_pages or path.endswith(".html")):
+        return False
+    if page.field("permalink") and not link.target.startswith("/"):  # which then start from there
+        return True
     # The build of a site may bring in pages of a folder that is not here, or has hardly any.
     if _FILE.search(path):  # which Hugo looks for from the address of a page, not beside its file
         is_beside = flavour.name != "hugo" or _INDEX.search(f"/{page.given.note_path}")
@@ -98,11 +113,11 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
 
 
 def _is_wikilink(page: Page, link: RuleLink) -> bool:
-    """True for a wikilink, and for brackets behind one or in a formula, as in `CC[C@H](CO)`."""
+    """True for a wikilink, brackets behind one or in a formula (`CC[C@H](CO)`), `@[video](id)`."""
     line, target = page.line(link.line), link.target
     # Logseq writes `[words]([[page]])` and `[words](((block)))` too.
     is_block = page.given.flavour.name == "logseq" and target.startswith(("[[", "("))
-    behind = rf"(?:[A-Za-z0-9)]\[[^]]*|\])\]\({re.escape(target)}\)"
+    behind = rf"(?:[A-Za-z0-9)@]\[[^]]*|\])\]\({re.escape(target)}\)"
     is_formula = "." not in target and re.search(behind, line)
     return link.kind is LinkKind.WIKILINK or is_block or bool(is_formula)
 
@@ -241,7 +256,8 @@ def broken_anchors(page: Page) -> Findings:
     is_piece = not page.title or (len(broken) >= _MANY and len(broken) * 2 > len(within))
     for block, link in broken:
         said = f"no heading of the note answers to {shown(link.target)}"
-        yield block.finding(said, link.start, before=_CONTEXT, severity=info_if(is_piece))
+        severity = info_if(is_piece or _is_label(link))
+        yield block.finding(said, link.start, before=_CONTEXT, severity=severity)
     for other in page.given.links:
         if other.resolved is None or not other.anchor or other.target.startswith("#"):
             continue
@@ -249,7 +265,11 @@ def broken_anchors(page: Page) -> Findings:
         anchors = own if is_own else page.anchors_of(other.resolved)
         if anchors and not anchors.have(other.anchor, by_words=other.kind in _BY_WORDS):
             said = f"no heading of {shown(other.resolved)} answers to {shown(other.target)}"
-            yield page.link_finding(other, said)
+            yield page.link_finding(other, said, severity=info_if(_is_label(other)))
+
+
+def _is_label(link: InlineLink | RuleLink) -> bool:
+    return link.kind not in _BY_WORDS and bool(_LABEL.search(link.target))
 
 
 @rule("every footnote mark has its text", "Write the footnote's text, or take its mark out.")

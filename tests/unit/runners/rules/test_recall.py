@@ -25,6 +25,9 @@ class Repository:
     def is_gone(self, path, *, note_path):
         return True
 
+    def ignores(self, path):
+        return False
+
     def share_with(self, key):
         return 1
 
