@@ -28,9 +28,6 @@ class Repository:
     def ignores(self, path):
         return False
 
-    def share_with(self, key):
-        return 1
-
     def pages_in(self, folder):
         return 9
 
