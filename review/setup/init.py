@@ -32,6 +32,7 @@ _BUILDERS = (
     (_VAULT, "obsidian", "."),
     ("dendron.yml", "dendron", "vault notes"),
     ("logseq/config.edn", "logseq", "pages journals"),
+    ("quartz.config.ts", "obsidian", "content"),
     ("docusaurus.config.*", "docusaurus", "docs blog ../docs"),
     ("mkdocs.y*ml", "mkdocs", "docs"),
     ("hugo.[tyj]*", "hugo", "content"),
@@ -84,8 +85,7 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     if flavour != COMMONMARK.name:
         unset = f'# flavour = "{COMMONMARK.name}"'.encode()
         starter[SETTINGS] = starter[SETTINGS].replace(unset, f'flavour = "{flavour}"'.encode())
-    roots = roots or [folder for folder in _USUAL if has_notes(into, [folder])]
-    if roots := [] if has_notes(into, Config.note_roots) else roots:
+    if roots := _roots_beside(into, roots):
         named = ", ".join(f'"{folder}"' for folder in (*roots, NOTES_FOLDER))
         starter[SETTINGS] = starter[SETTINGS].replace(
             _UNSET_ROOTS, f"roots = [{named}]".encode(), 1
@@ -116,12 +116,18 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     )
 
 
+def _roots_beside(root: Path, of_builder: list[str]) -> list[str]:
+    found = [] if has_notes(root, Config.note_roots) else [of_builder, _USUAL, ["."]]
+    places = ([folder for folder in some if has_notes(root, [folder])] for some in found)
+    return next(filter(None, places), [])
+
+
 def has_notes(root: Path, folders: Iterable[str] = ()) -> bool:
     """True if one of the folders, or of those in `kb/review.toml`, holds a Markdown file."""
     with suppress(ConfigRefused, FileNotFoundError):
         folders = folders or read_settings(root / SETTINGS).get("note_roots", ())
     return any(
-        folder != "." or not file.is_relative_to(root / "kb")
+        folder != "." or not ("node_modules" in file.parts or file.is_relative_to(root / "kb"))
         for folder in folders or Config.note_roots
         for file in (root / folder).rglob("*.md")
     )

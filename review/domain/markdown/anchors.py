@@ -29,6 +29,7 @@ _TAG = re.compile(r"<[^<>]*>")
 _GENERATED = re.compile(
     r"(?:_?top|comments|markdown-toc|__[\w-]+|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*|\+.*|\^(?:begin|end))"
 )
+_ENTITY = re.compile(r"-(?:amp|lt|gt|quot)(?=-)")  # as Hexo spells signs
 _COUNTER = re.compile(r"[-_]\d+$")
 _LEADING_NUMBER = re.compile(r"^\d+")
 _CERTAIN = frozenset(
@@ -66,9 +67,10 @@ class Anchors:
             return True
         name = letters_only(anchor)
         uncounted = letters_only(_COUNTER.sub("", anchor))
+        unescaped = letters_only(_ENTITY.sub("", anchor))
         unnumbered = _LEADING_NUMBER.sub("", name) or name
         known = self.loose | self.words if by_words else self.loose
-        return not name or not known.isdisjoint((name, uncounted, unnumbered))
+        return not name or not known.isdisjoint((name, uncounted, unescaped, unnumbered))
 
 
 def anchors_of(text: str, flavour: Flavour = COMMONMARK) -> Anchors:

@@ -233,11 +233,12 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         roots = [parts, parts[:-1], [], *_ASSETS]
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
-    if base.flavour.makes_pages and not is_of_root:  # from the address of the page
+    is_address = base.flavour.makes_pages or (name.startswith("../") and "." not in name[3:])
+    if is_address and not is_of_root:  # from the address of the page
         page = note_path.rpartition(".")[0].split("/")
         is_folder = _IS_FOLDER.match(page[-1])
         page = page[:-2] if is_folder else page
-        is_first = name.endswith("/") and not is_folder
+        is_first = name.endswith("/") and not is_folder and base.flavour.makes_pages
         folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))

@@ -36,7 +36,7 @@ _FLAVOUR = (
     "the dialect nearest to that of the notes is {0!r}: check that kb/review.toml says"
     ' `flavour = "{0}"` under [notes]'
 )
-_MDX = "{} .mdx files are left out: only files that end in .md are notes"
+_MDX = "files that end in .mdx are no notes, and left out: {}"
 
 
 class Command(StorelessCommand):

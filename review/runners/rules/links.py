@@ -27,13 +27,13 @@ _EXAMPLE_HOST = re.compile(
 _MADE_UP = re.compile(
     r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo"
     r"|esempio|exemplo|beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?"
-    r"|(?:url|link|path|path/to/.*|target|my-\w+|id - name|(?:note|page|file)[ -]?(?:name|title)"
+    r"|(?:(?:some)?(?:url|link|path)|path/to/.*|target|my-\w+|id - name|(?:note|page|file)[ -]?(?:name|title)"
     r"|(?:ノート|ページ)名|リンク|链接|.*(?:\*|\?\?|->).*|\w|\.{3}|…)",
     re.IGNORECASE,
 )
 # Notes that others include, and contents of books, whose chapters may be to be written or built.
 _PIECE = re.compile(
-    r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers)/|(?:^|/)SUMMARY\.md$"
+    r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers|fixtures|testdata)/|(?:^|/)SUMMARY\.md$"
 )
 _ARCHIVE = re.compile(r"\.(?:zip|tgz|epub)$")
 # Anchors as no heading makes them, but a list of options or of numbered pieces that a build brings.
@@ -89,7 +89,7 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
     """True for what may be still to be written, what a build may bring, and what git leaves out."""
     flavour = page.given.flavour
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
-    path, known = posixpath.normpath(path), page.given.repository
+    path, known = posixpath.normpath(path).lstrip("/"), page.given.repository
     folder = posixpath.dirname(path)
     if folder.startswith("..") or _is_wikilink(page, link):  # what is above the root is not known
         return True
@@ -99,7 +99,10 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
         return False
     # A path that climbs to a folder that is not here may have come with its text from elsewhere.
     is_far = link.target.startswith("../") and folder and folder not in known
-    if is_far or known.ignores(path) or known.ignores(link.target):
+    is_folder = (
+        path.endswith(".md") and path.removesuffix(".md") in known
+    )  # whose page a site makes
+    if is_far or is_folder or known.ignores(path) or known.ignores(link.target):
         return True
     if not (flavour.makes_pages or path.endswith(".html")):
         return False
@@ -251,6 +254,7 @@ def broken_anchors(page: Page) -> Findings:
         (block, link)
         for block, link in within
         if not own.have(link.target[1:], by_words=link.kind in _BY_WORDS)
+        and letters_only(link.target) != letters_only(page.title)  # which a site shows above
     ]
     # Without a title, or where most are broken, it may be a piece of a larger text that has them.
     is_piece = not page.title or (len(broken) >= _MANY and len(broken) * 2 > len(within))
