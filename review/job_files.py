@@ -14,6 +14,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 from django.core.files.base import ContentFile
@@ -163,6 +164,9 @@ class LocalFolder:
 
     def leads_out(self, name: str) -> bool:
         """Return whether a link, at `name` or on the way there, leads out of the folder."""
+        places = accumulate([str(self._location), *name.split("/")], os.path.join)
+        if ".." not in name and not any(map(os.path.islink, places)):
+            return False
         real = os.path.realpath(self._location / name)
         return real != self._real and not real.startswith(f"{self._real}{os.sep}")
 
