@@ -24,32 +24,32 @@ SETTINGS = "kb/review.toml"
 MCP_SETTINGS = ".mcp.json"
 _VAULT = ".obsidian"
 _UNSET_ROOTS = b'# roots = ["kb/notes", "kb/reference"]'
-# Folders that often hold the notes of a repository that has none in `kb`.
-_USUAL = ("docs", "doc", "documentation", "notes", "content", "wiki")
-# The file of a builder, the dialect nearest to what it reads, and the folders of its notes: "."
-# only if the others have none.
-_BUILDERS = (
-    (_VAULT, "obsidian", "."),
-    ("dendron.yml", "dendron", "vault notes"),
-    ("logseq/config.edn", "logseq", "pages journals"),
-    ("quartz.config.ts", "obsidian", "content"),
-    ("docusaurus.config.*", "docusaurus", "docs blog ../docs"),
-    ("mkdocs.y*ml", "mkdocs", "docs"),
-    ("hugo.[tyj]*", "hugo", "content"),
-    ("config/_default", "hugo", "content"),
-    ("zola.toml", "zola", "content"),
-    ("_toc.yml", COMMONMARK.name, "."),  # of a Jupyter Book, whose settings have Jekyll's name
-    ("_config.y*ml", "jekyll", "."),
-    ("*eleventy.*", "jekyll", "src content ../src ."),
-    (".v*press", COMMONMARK.name, "."),  # VitePress and VuePress
-    ("astro.config.*", "github", "src/content src/pages"),
-    ("next.config.*", "github", "content pages app"),
-    ("book.toml", COMMONMARK.name, "src"),
-    ("book.json", COMMONMARK.name, "source src docs ."),
-    (".gitbook.yaml", COMMONMARK.name, "."),
-    ("SUMMARY.md", COMMONMARK.name, "."),
+# Folders that often hold the notes of a repository that has none in `kb`, and itself.
+_USUAL = "docs doc documentation notes content wiki ."
+# The file of a builder, and what it holds if that tells; the dialect nearest to what the builder reads,
+# and the folders of its notes: "." only if the others have none.
+_BUILDERS: tuple[tuple[str, bytes, str, str], ...] = (
+    (_VAULT, b"", "obsidian", "."),
+    ("dendron.yml", b"", "dendron", "vault notes"),
+    ("logseq/config.edn", b"", "logseq", "pages journals"),
+    ("quartz.config.ts", b"", "obsidian", "content"),
+    ("docusaurus.config.*", b"", "docusaurus", "docs blog ../docs"),
+    ("mkdocs.y*ml", b"", "mkdocs", "docs"),
+    ("hugo.[tyj]*", b"", "hugo", "content"),
+    ("config/_default", b"", "hugo", "content"),
+    ("zola.toml", b"", "zola", "content"),
+    ("_toc.yml", b"", COMMONMARK.name, "."),  # of a Jupyter Book, whose settings have Jekyll's name
+    ("_config.y*ml", b"", "jekyll", "."),
+    ("*eleventy.*", b"", "jekyll", "src content ../src ."),
+    (".v*press", b"", COMMONMARK.name, "."),  # VitePress and VuePress
+    ("astro.config.*", b"", "github", "src/content src/pages"),
+    ("next.config.*", b"", "github", "content pages app"),
+    ("book.toml", b"", COMMONMARK.name, "src"),
+    ("book.json", b"", COMMONMARK.name, "source src docs ."),
+    ("SUMMARY.md", b"", COMMONMARK.name, "."),
+    ("config.[ty]*ml", rb"(?m)^[\s#]*base_url\s*[=:]", "zola", "content"),
+    ("config.[ty]*ml", rb"(?im)^[\s#]*baseurl\s*[=:]", "hugo", "content"),
 )
-_BASE_URL = re.compile(rb"^[\s#]*(?:(base_url)|baseurl)\s*[=:]", re.IGNORECASE | re.MULTILINE)
 _PACKAGE = Path(review.__file__).parent
 
 
@@ -85,7 +85,8 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     if flavour != COMMONMARK.name:
         unset = f'# flavour = "{COMMONMARK.name}"'.encode()
         starter[SETTINGS] = starter[SETTINGS].replace(unset, f'flavour = "{flavour}"'.encode())
-    if roots := _roots_beside(into, roots):
+    roots = [] if has_notes(into, Config.note_roots) else roots or _roots_in(into, into, _USUAL)
+    if roots:
         named = ", ".join(f'"{folder}"' for folder in (*roots, NOTES_FOLDER))
         starter[SETTINGS] = starter[SETTINGS].replace(
             _UNSET_ROOTS, f"roots = [{named}]".encode(), 1
@@ -116,12 +117,6 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     )
 
 
-def _roots_beside(root: Path, of_builder: list[str]) -> list[str]:
-    found = [] if has_notes(root, Config.note_roots) else [of_builder, _USUAL, ["."]]
-    places = ([folder for folder in some if has_notes(root, [folder])] for some in found)
-    return next(filter(None, places), [])
-
-
 def has_notes(root: Path, folders: Iterable[str] = ()) -> bool:
     """True if one of the folders, or of those in `kb/review.toml`, holds a Markdown file."""
     with suppress(ConfigRefused, FileNotFoundError):
@@ -134,8 +129,7 @@ def has_notes(root: Path, folders: Iterable[str] = ()) -> bool:
 
 
 def guess_builder(root: Path) -> tuple[str, list[str]]:
-    """Guess the dialect and the folders of the notes from the files next to them, else in the
-    root's folders."""
+    """Guess dialect and folders of the notes from the files beside them, else in the folders."""
     for folders in ([root], [root / "kb"], [root / NOTES_FOLDER], sorted(root.glob("[!.]*/"))):
         found = [(folder, *builder) for folder in folders if (builder := _builder_in(folder))]
         if len({flavour for _, flavour, _ in found}) == 1:
@@ -145,22 +139,16 @@ def guess_builder(root: Path) -> tuple[str, list[str]]:
 
 
 def _roots_in(root: Path, folder: Path, names: str) -> list[str]:
-    roots: list[str] = []
-    for name in names.split():
-        place = os.path.relpath(folder / name, root)
-        is_wanted = not place.startswith("..") and (name != "." or not roots)
-        if is_wanted and has_notes(root, [place]):
-            roots.append(place)
-    return roots
+    places = (os.path.relpath(folder / name, root) for name in names.split())
+    found = [place for place in places if place[:2] != ".." and has_notes(root, [place])]
+    return (names.endswith(".") and found[:-1]) or found
 
 
 def _builder_in(folder: Path) -> tuple[str, str] | None:
-    for marker, flavour, places in _BUILDERS:
-        if any(folder.glob(marker)):
-            return flavour, places
-    site = next(filter(Path.is_file, folder.glob("config.[ty]*ml")), None)
-    found = _BASE_URL.search(site.read_bytes()) if site else None
-    return None if found is None else ("zola" if found[1] else "hugo", "content")
+    for marker, text, flavour, names in _BUILDERS:
+        if any(not text or re.search(text, file.read_bytes()) for file in folder.glob(marker)):
+            return flavour, names
+    return None
 
 
 def _starter() -> Iterator[tuple[str, bytes]]:

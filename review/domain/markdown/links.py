@@ -45,8 +45,6 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 def extract_links(text: str, flavour: Flavour = COMMONMARK) -> tuple[Link, ...]:
     """Return the links of `text` in order; frontmatter, code, comments and HTML hold none."""
-    if "[" not in text and "<" not in text:
-        return ()
     offset = parse_frontmatter(text).body_offset
     first_line = len(_LINE_END.findall(text, 0, offset)) + 1
     document = read_markdown(text[offset:].removeprefix("\ufeff"), flavour)
@@ -242,7 +240,7 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))
-    suffix = language[0] if (language := _TRANSLATION.search(note_path)) else ""
+    suffix = language[0] if (language := _TRANSLATION.search(note_path)) else ".md"
     for candidate in (file for path in paths for file in _files_of(path, suffix)):
         if candidate in base.known:
             return candidate
@@ -286,8 +284,7 @@ def _by_address(name: str, note_path: str, base: LinkBase) -> str | None:
 
 def _files_of(path: str, suffix: str) -> Iterator[str]:
     """Yield what a path may be a name of: the file, or the note that a site makes a page of."""
-    if suffix:  # the language of the note
-        yield f"{path.removesuffix('.md')}{suffix}"
+    yield f"{path.removesuffix('.md')}{suffix}"  # which may have the language of the note
     # A page that is not translated is shown in English.
     for name in dict.fromkeys((path, _LANGUAGE.sub("en", path, count=1))):
         yield name
@@ -368,6 +365,6 @@ class RuleInput:
     text: str
     links: tuple[RuleLink, ...] = ()
     flavour: Flavour = COMMONMARK
-    anchors_of: Callable[[str], Anchors | None] | None = None
+    anchors_of: Callable[[str], Anchors | None] = lambda path: None
     repository: RepositoryFacts | None = None
-    text_of: Callable[[str], str | None] | None = None
+    text_of: Callable[[str], str | None] = lambda path: None

@@ -16,8 +16,8 @@ from review.runners.rules.words import plain, shown, word_count
 from review.vocabulary import Severity
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
-_TEMPLATE = re.compile(r"\{\{|\{%|<%|%%|%[a-z]+_[a-z]+%|\$\{|<[A-Za-z]")
 _CODE = re.compile(r"`[^`]*`")
+_TEMPLATE = re.compile(r"\{\{|\{%|<%|%%|%[a-z]+_[a-z]+%|\$\{|<[A-Za-z]")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
     r"[\w.-]+\.(?:local|test|invalid|localhost)\b|(?:www\.)?youtu\.?be\b|"
@@ -35,7 +35,6 @@ _MADE_UP = re.compile(
 _PIECE = re.compile(
     r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers|fixtures|testdata)/|(?:^|/)SUMMARY\.md$"
 )
-_ARCHIVE = re.compile(r"\.(?:zip|tgz|epub)$")
 # Anchors as no heading makes them, but a list of options or of numbered pieces that a build brings.
 _LABEL = re.compile(r"#(?:\d+$|.*[A-Za-z]\.[A-Za-z])")
 _MOST_BROKEN = 1000
@@ -75,7 +74,11 @@ def unresolved_links(page: Page) -> Findings:
         if link.resolved is None
         and not link.external
         and _is_address(link)
-        and not _is_shown_as_code(page.line(link.line), link.target)
+        and not any(
+            f"{mark}{link.target}" in code
+            for code in _CODE.findall(page.line(link.line))  # which shows how it is written
+            for mark in "[("
+        )
     ]
     told = Counter[RuleLink]()
     for link in broken[:_MOST_BROKEN]:
@@ -91,23 +94,21 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
     path, known = posixpath.normpath(path).lstrip("/"), page.given.repository
     folder = posixpath.dirname(path)
-    if folder.startswith("..") or _is_wikilink(page, link):  # what is above the root is not known
-        return True
-    if _PIECE.search(page.given.note_path) or _ARCHIVE.search(path) or _is_name(page, link):
+    is_built = _PIECE.search(page.given.note_path) or path.endswith((".zip", ".tgz", ".epub"))
+    # What is above the root is not known.
+    if folder.startswith("..") or is_built or _is_wikilink(page, link) or _is_name(page, link):
         return True
     if known is None:
         return False
     # A path that climbs to a folder that is not here may have come with its text from elsewhere.
     is_far = link.target.startswith("../") and folder and folder not in known
-    is_folder = (
-        path.endswith(".md") and path.removesuffix(".md") in known
-    )  # whose page a site makes
-    if is_far or is_folder or known.ignores(path) or known.ignores(link.target):
+    is_index = path.endswith(".md") and path[:-3] in known  # of a folder, which a site makes
+    is_ignored = known.ignores(path) or known.ignores(link.target)
+    # Where a page has an address of its own, links start from that.
+    if is_far or is_index or is_ignored or (page.field("permalink") and link.target[0] != "/"):
         return True
     if not (flavour.makes_pages or path.endswith(".html")):
         return False
-    if page.field("permalink") and not link.target.startswith("/"):  # which then start from there
-        return True
     # The build of a site may bring in pages of a folder that is not here, or has hardly any.
     if _FILE.search(path):  # which Hugo looks for from the address of a page, not beside its file
         is_beside = flavour.name != "hugo" or _INDEX.search(f"/{page.given.note_path}")
@@ -141,11 +142,6 @@ def _is_address(link: RuleLink) -> bool:
     hidden = any(part.startswith(".") and part.strip(".") for part in target.split("/"))
     is_made_up = _MADE_UP.fullmatch(target.partition("#")[0].rpartition("/")[2] or target)
     return not hidden and not is_made_up and not _TEMPLATE.search(target)
-
-
-def _is_shown_as_code(line: str, target: str) -> bool:
-    """True if the same link also appears in code on its line, as an example of its syntax."""
-    return any(f"[{target}" in code or f"({target}" in code for code in _CODE.findall(line))
 
 
 @rule(
@@ -266,7 +262,7 @@ def broken_anchors(page: Page) -> Findings:
         if other.resolved is None or not other.anchor or other.target.startswith("#"):
             continue
         is_own = other.resolved == page.given.note_path
-        anchors = own if is_own else page.anchors_of(other.resolved)
+        anchors = own if is_own else page.given.anchors_of(other.resolved)
         if anchors and not anchors.have(other.anchor, by_words=other.kind in _BY_WORDS):
             said = f"no heading of {shown(other.resolved)} answers to {shown(other.target)}"
             yield page.link_finding(other, said, severity=info_if(_is_label(other)))
