@@ -25,8 +25,7 @@ from review.jobs.job_documents import (
     PairJson,
 )
 from review.jobs.leases import Processes, abandonment, unanswered_jobs
-from review.models import Finding, JobEvent, ReviewJob, ReviewPair, batched
-from review.models.jobs import ReviewJobQuerySet
+from review.models import Finding, JobEvent, ReviewJob, ReviewJobQuerySet, ReviewPair, batched
 from review.runners.outcome import MODEL_ANSWERED
 from review.settings import Config
 from review.vocabulary import (

@@ -10,7 +10,6 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-import review
 from review.documents.base import Document
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
@@ -50,7 +49,7 @@ _BUILDERS: tuple[tuple[str, bytes, str, str], ...] = (
     ("config.[ty]*ml", rb"(?m)^[\s#]*base_url\s*[=:]", "zola", "content"),
     ("config.[ty]*ml", rb"(?im)^[\s#]*baseurl\s*[=:]", "hugo", "content"),
 )
-_PACKAGE = Path(review.__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 
 
 class InitJson(Document, kw_only=True):
