@@ -17,6 +17,7 @@ from review.vocabulary import Severity
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _CODE = re.compile(r"`[^`]*`")
+_MYST = re.compile(r"^\([\w-]+\)=$|\{(?:doc|ref|term)\}`|^ *[`:]{3,}\{[a-z]", re.MULTILINE)
 _TEMPLATE = re.compile(r"\{\{|\{%|<%|%%|%[a-z]+_[a-z]+%|\$\{|<[A-Za-z]")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
@@ -130,8 +131,9 @@ def _is_name(page: Page, link: RuleLink) -> bool:
     """True for a name that a build looks up, and fails without: `ref` of Hugo, labels of a book."""
     if page.given.flavour.name == "hugo":
         return bool(re.search(rf"ref\s+\W?{re.escape(link.target)}", page.line(link.line)))
-    is_label = page.given.flavour.name == "commonmark" and link.kind is LinkKind.REFERENCE
-    return is_label and not re.search(r"[/#]|\.(?:md|html)", link.target)
+    is_of_book = page.given.flavour.name == "commonmark" and link.kind is LinkKind.REFERENCE
+    is_label = is_of_book or _MYST.search(page.given.text)
+    return bool(is_label) and not re.search(r"[/#]|\.(?:md|html)", link.target)
 
 
 def _is_address(link: RuleLink) -> bool:

@@ -78,6 +78,9 @@ class TestUnresolvedLinks:
                 "obsidian", "[[fold]](func)", "func", LinkKind.INLINE, id="brackets-behind"
             ),
             pytest.param("hugo", '[b]({{< ref "b.md" >}})', "b.md", LinkKind.INLINE, id="a-name"),
+            pytest.param(
+                "github", "[b](part)\n\n(part)=\n## B", "part", LinkKind.INLINE, id="myst"
+            ),
             pytest.param("github", "@[youtube](XeN-Q)", "XeN-Q", LinkKind.INLINE, id="a-video"),
             pytest.param("github", "[b](b.zip)", "b.zip", LinkKind.INLINE, id="an-archive"),
         ],

@@ -22,6 +22,9 @@ class Repository:
 
     make_targets = None
 
+    def __contains__(self, path):
+        return False
+
     def is_gone(self, path, *, note_path):
         return True
 
