@@ -244,7 +244,7 @@ def _ending(missing: Mapping[int, str], request: IngestRequest, others: Sequence
         code = FailureCode.ALL_OR_NOTHING if request.all_or_nothing else FailureCode.PAIRS_MISSING
         return Ending(JobStatus.FAILED, code, names)
     if others:
-        why = "the reviews are kept as evidence and not accepted"
+        why = "the reviews are not accepted; name that model, or make it an alias in kb/review.toml"
         reason = f"telemetry says {', '.join(others)} ran; {why}"
         return Ending(JobStatus.FAILED, FailureCode.PARTITION_MISMATCH, reason)
     return Ending(JobStatus.COMPLETED)
@@ -345,7 +345,9 @@ def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
     """Return the path of another note of the job that contains quotes its own note lacks."""
-    quotes = [quote for finding in review.findings for quote in telling_quotes(finding)]
+    # A text that names a note may quote that one.
+    told = [finding for finding in review.findings if finding.quote or ".md" not in finding.text]
+    quotes = [quote for finding in told for quote in telling_quotes(finding)]
 
     def has_one(of: ReviewPair) -> bool:
         return any(passage_lines(known.note_text(of), quote) for quote in quotes)
