@@ -105,6 +105,7 @@ class TestLocateQuote:
             "three lines of it",
             "???",
             "a \u2026 no",
+            "lines \u2026 too \u2026 code",
             "\u5199\u9519",
         ],
     )
