@@ -239,7 +239,8 @@ _QUESTION = re.compile(
 )
 _LONGEST_HEADING = 80
 _MOST_WORDS = 8
-_STOPS = (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f", "\uff1a", "\u0964")
+_STOPPED = re.compile(r"[.!?:\u3002\uff01\uff1f\uff1a\u0964][ *_)]*\Z")
+_TEXT = (BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.HTML)
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
 
@@ -303,11 +304,8 @@ def _subtitles(page: Page) -> Iterator[int]:
     starts = [at for at, block in enumerate(page.blocks) if block.kind is BlockKind.HEADING]
     for start, end in pairwise([-1, *starts, len(page.blocks)]):
         section = page.blocks[start + 1 : end]
-        above = list(takewhile(_ends_no_sentence, section))
+        above = list(
+            takewhile(lambda it: it.kind in _TEXT and not _STOPPED.search(it.text), section)
+        )
         if not any(_BOLD_LINE.fullmatch(block.text.strip()) for block in section[len(above) :]):
             yield from (block.line for block in above)
-
-
-def _ends_no_sentence(block: Block) -> bool:
-    is_text = block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.HTML)
-    return is_text and not block.text.rstrip(" *_)").endswith(_STOPS)
