@@ -149,13 +149,12 @@ def read_jobs(
     intakes: list[Intake] = []
     refused: dict[int, ReviewError] = {}
     for job_id in job_ids:
-        request = request_of(job_id)
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            intakes.append(_read(jobs[job_id], pairs[job_id], request, config))
+            intakes.append(_read(jobs[job_id], pairs[job_id], request_of(job_id), config))
         except ReviewError as error:
-            if not (request.only_whole and isinstance(error, _NOT_WHOLE)):
+            if not (isinstance(error, _NOT_WHOLE) and request_of(job_id).only_whole):
                 refused[job_id] = error
         if (
             sum(len(intake.pairs) for intake in intakes) >= _PAIRS_PER_TRANSACTION

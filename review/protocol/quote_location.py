@@ -12,7 +12,7 @@ from itertools import islice, pairwise, takewhile
 from typing import Protocol
 
 from review.domain.diffs.lines import follow_line, headings_at
-from review.domain.finding_identity import Reported, say_the_same
+from review.domain.finding_identity import MAX_COMPARED, Reported, say_the_same
 
 _WORD = re.compile(r"[^\W_]+")
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
@@ -49,7 +49,8 @@ Lines = tuple[int, ...]
 
 def telling_quotes(finding: Reported) -> list[str]:
     """Return the quote, or what the text gives as one; of five words, or ten signs of CJK."""
-    said = [finding.quote] if finding.quote else map("".join, _QUOTED.findall(finding.text))
+    passages = _QUOTED.findall(finding.text[:MAX_COMPARED])
+    said = [finding.quote] if finding.quote else map("".join, passages)
     return [quote for quote in said if _count_words(quote) >= _WORDS_OF_A_PLACE]
 
 
