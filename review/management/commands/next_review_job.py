@@ -61,18 +61,9 @@ class Command(ReviewCommand):
     }
 
     def run(self, options: Options) -> None:
-        has_scope = bool(options["gates"] or options["all_gates"])
-        narrowed = options["notes"] or options["current_only"]
-        refuse(
-            {
-                "--note and --current narrow a scope: name gates, or --all-gates": (
-                    narrowed and not has_scope
-                ),
-                "a scope needs --model: a job is made for one partition": (
-                    has_scope and options["model"] is None
-                ),
-            }
-        )
+        has_scope = any(options[it] for it in ("gates", "all_gates", "notes", "current_only"))
+        needed = "a scope needs --model: a job is made for one partition"
+        refuse({needed: has_scope and options["model"] is None})
         claim = request_of(
             ClaimRequest, options, provenance=request_of(Provenance, options), limit=options["jobs"]
         )

@@ -284,9 +284,15 @@ NOTES: Arguments = {
     "--current": Option("only notes whose frontmatter says status: current", dest="current_only"),
 }
 SCOPE: Arguments = {
-    "[gates GATE_OR_BUNDLE...]": "gate ids (prose/source-residue), gate paths, or bundles (prose);"
-    " before --note",
-    "--all-gates": "every gate there is",
+    "gates": OneOf(
+        {
+            "[gates GATE_OR_BUNDLE...]": Option(
+                "gate ids (prose/source-residue), gate paths, or bundles (prose); before --note",
+                default=[],
+            ),
+            "--all-gates": "every gate there is",
+        }
+    ),
     **NOTES,
 }
 SELECTION: Arguments = {
