@@ -104,13 +104,12 @@ def measure(root: Path, *, requests: int) -> None:
 def _client(root: Path) -> Client:
     os.environ["COMMONPLACE_ROOT"] = str(root)
     os.environ["DJANGO_SETTINGS_MODULE"] = "commonplace_site.settings.web"
-    import django
-
-    django.setup()
     from django.conf import settings
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
     from django.test import Client
+
+    import commonplace_site.wsgi  # noqa: F401 - loads the program as a server does
 
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "testserver"]
     call_command("migrate", verbosity=0)

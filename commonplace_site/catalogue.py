@@ -27,10 +27,6 @@ _DJANGO_PARTS = (
 )
 
 
-class UnknownCommand(UsageRefused):
-    """There is no such command."""
-
-
 class CommandKind(Enum):
     """The owner of a command, which decides its settings."""
 
@@ -65,14 +61,14 @@ def script_name(command: str) -> str:
 def find_command(word: str) -> tuple[str, CommandKind]:
     """The command that `word` names, with underscores or dashes, and whose it is.
 
-    :raises UnknownCommand: there is none; the hint names near ones.
+    :raises UsageRefused: there is none; the hint names near ones.
     """
     name = word.replace("-", "_")
     if name.isidentifier() and not name.startswith("_"):
         for kind, commands in _COMMANDS.items():
             if name in commands():
                 return name, kind
-    raise UnknownCommand(f"unknown command: {word}", hint=_near(name))
+    raise UsageRefused(f"unknown command: {word}", "unknown-command", hint=_near(name))
 
 
 _COMMANDS = {
@@ -126,7 +122,7 @@ def overview() -> str:
 def document(names: Sequence[str] = ()) -> str:
     """The review commands `names`, else all, with options, exit codes and schema, as one JSON line.
 
-    :raises UnknownCommand: one of `names` is no review command.
+    :raises UsageRefused: one of `names` is no review command.
     """
     chosen = [_review_command(name) for name in names] or review_commands()
     commands = [_described(name) for name in chosen]
@@ -136,7 +132,9 @@ def document(names: Sequence[str] = ()) -> str:
 def _review_command(word: str) -> str:
     name, kind = find_command(word)
     if kind is not CommandKind.REVIEW:
-        raise UnknownCommand(f"{word} is not a review command", hint=f"see: {PROGRAM} help {word}")
+        raise UsageRefused(
+            f"{word} is not a review command", "unknown-command", hint=f"see: {PROGRAM} help {word}"
+        )
     return name
 
 

@@ -36,10 +36,6 @@ _MACHINE_FAULTS = frozenset(
 )  # fmt: skip
 
 
-class MachineFault(ReviewError):
-    """The machine refused: a full disk, a missing permission, a port in use."""
-
-
 class Interrupted(ReviewError):
     """The user pressed Ctrl-C."""
 
@@ -85,7 +81,7 @@ def _refusal_of(error: OSError) -> ReviewError:
     if error.errno not in _MACHINE_FAULTS:
         raise error
     where = f": {error.filename}" if error.filename else ""
-    return MachineFault(f"{error.strerror}{where}")
+    return ReviewError(f"{error.strerror}{where}", "machine-fault")
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

@@ -24,10 +24,6 @@ _LOOKS_AT_STORE = frozenset(
 )  # fmt: skip
 
 
-class StoreLacksTable(StoreRefused):
-    """Only agents have used the store so far: it lacks a table that a command of Django's needs."""
-
-
 def run(name: str, arguments: Sequence[str]) -> int:
     """Run the Django command `name`; give its exit code.
 
@@ -50,8 +46,9 @@ def run(name: str, arguments: Sequence[str]) -> int:
     except DatabaseError as error:
         refusal = store.refusal_of(error)
         if refusal is None and says_no_table(error):
-            refusal = StoreLacksTable(
+            refusal = StoreRefused(
                 f"the store lacks a table that {name} needs: {str(error).splitlines()[0]}",
+                "store-lacks-table",
                 hint=f"run: {MIGRATE}",
             )
         if refusal is None:

@@ -12,10 +12,6 @@ from review.errors import TryAgain
 from review.web.core.responses import refusal
 
 
-class TooManyGuesses(TryAgain):
-    """Too many wrong passwords for one name from one place."""
-
-
 def address_of(request: HttpRequest) -> str:
     """The address the proxy took the request from: what it appended last, else the peer's own."""
     forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR", "")).rpartition(",")[2].strip()
@@ -28,8 +24,9 @@ def address_of(request: HttpRequest) -> str:
 def locked_out(
     request: HttpRequest, original_response: object = None, credentials: Any = None
 ) -> HttpResponse:
-    error = TooManyGuesses(
+    error = TryAgain(
         "too many wrong passwords for this name from where you are",
+        "too-many-guesses",
         hint="wait a quarter of an hour, then try again",
     )
     return refusal(request, error, status=HTTPStatus.TOO_MANY_REQUESTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from django.conf import settings
@@ -9,6 +10,7 @@ from django.contrib.staticfiles.finders import get_finders
 from django.contrib.staticfiles.storage import ManifestFilesMixin, staticfiles_storage
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
+from django.urls import resolve
 
 
 def refuse_uncollected() -> None:
@@ -32,6 +34,12 @@ def refuse_uncollected() -> None:
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "commonplace_site.settings.web")
 
 application = get_wsgi_application()
+
+# What the program itself consists of lives as long as the server: a collection that walks through it
+# finds nothing and takes a third of a page's time.
+resolve("/")
+gc.collect()
+gc.freeze()
 
 # At the start, and not on each page, where nobody who can mend it reads it.
 refuse_uncollected()

@@ -71,10 +71,6 @@ _PROVIDER_HAS = timedelta(hours=25)
 _CLOCKS_DIFFER = timedelta(minutes=5)
 
 
-class BatchNotRecorded(Conflict):
-    """The provider's answer to a submission is not known."""
-
-
 # Running jobs that were sent together: of one runner, with one id, empty where no answer was recorded.
 OpenBatch: TypeAlias = list[ReviewJob]
 
@@ -101,7 +97,7 @@ class BatchDispatch:
         may_start: Callable[[int], bool],
         on_update: Callable[[JobUpdate], None],
     ) -> None:
-        """Send all jobs that there are; BatchUndecided, BatchNotRecorded: it may have arrived."""
+        """Send all jobs that there are; BatchUndecided: it may have arrived."""
         for batch in open_batches(runner=self.provider.settings.name):
             if _is_lost(batch, worker.processes) and not find_unrecorded(batch, self.provider):
                 self._submit(batch, worker, on_update)
@@ -131,9 +127,10 @@ class BatchDispatch:
             state = self.provider.submit(bodies)
         except ProviderFailed as refused:
             if refused.status is None or refused.status >= 500:
-                raise BatchNotRecorded(
+                raise Conflict(
                     f"it is not known whether a batch of {len(jobs)} jobs has arrived:"
                     f" {refused.message}",
+                    "batch-not-recorded",
                     hint="run the same again: it is looked for before anything is sent",
                 ) from refused
             for job in jobs:
@@ -205,9 +202,6 @@ SENT, UNRECORDED, UNDER_WAY, CANCELLING = "sent", "unrecorded", "under-way", "ca
 COLLECTED, OUT_OF_REACH = "collected", "out-of-reach"
 
 
-class UnknownBatch(InputRejected): ...
-
-
 @dataclass
 class BatchCollector:
     """The operations of the batch commands, on all batches or those of `batch_ids`."""
@@ -233,7 +227,7 @@ class BatchCollector:
     def _each(self, act: Callable[[OpenBatch, BatchJson], None]) -> BatchesJson:
         batches = open_batches()
         if unknown := set(self.batch_ids) - {batch[0].batch_id for batch in batches}:
-            raise UnknownBatch(f"no running job is in a batch {min(unknown)!r}")
+            raise InputRejected(f"no running job is in a batch {min(unknown)!r}", "unknown-batch")
         answer = BatchesJson(batches=[])
         for batch in batches:
             if self.batch_ids and batch[0].batch_id not in self.batch_ids:

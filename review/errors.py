@@ -22,10 +22,13 @@ class ExitCode(IntEnum):
 
 
 class ReviewError(Exception):
-    """A refusal in words an operator can act on; `code` is the class name in kebab case."""
+    """A refusal in words an operator can act on; `code` is its own, else its class's in kebab case.
+
+    A refusal has a class of its own where it is caught by it, or raised in many places.
+    """
 
     exit_code: ClassVar[ExitCode] = ExitCode.FAILED
-    code: ClassVar[str] = "review-error"
+    code: str = "review-error"
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -34,9 +37,12 @@ class ReviewError(Exception):
                 f"-{char.lower()}" if char.isupper() else char for char in cls.__name__
             ).lstrip("-")
 
-    def __init__(self, message: str, *, hint: str = "", label: str = "error") -> None:
+    def __init__(
+        self, message: str, code: str = "", *, hint: str = "", label: str = "error"
+    ) -> None:
         super().__init__(message)
         self.message, self.hint, self.label = message, hint, label
+        self.code = code or self.code
 
     def document(self) -> dict[str, object]:
         """`error/1`."""

@@ -25,10 +25,6 @@ class GitRefused(InputRejected):
     """Git cannot answer: no repository, or a revision that HEAD cannot be compared with."""
 
 
-class ShallowClone(InputRejected):
-    """The clone lacks the history that the revision is compared by."""
-
-
 @dataclass(frozen=True)
 class Changes:
     """Files below a folder that differ from a commit: there, gone, and new path to old path."""
@@ -78,8 +74,9 @@ def _merge_base(folder: Path, revision: str) -> str:
     if not base.returncode:
         return base.stdout.decode().strip()
     if is_shallow:
-        raise ShallowClone(
+        raise InputRejected(
             f"this clone is shallow and lacks the history that leads to {revision!r}",
+            "shallow-clone",
             hint="set fetch-depth: 0 (GitHub) or GIT_DEPTH: 0 (GitLab), or git fetch --unshallow",
         )
     why = "names no commit" if named.returncode else "has no ancestor in common with HEAD"

@@ -16,20 +16,17 @@ _OTHERS = 0o077
 _MOST = 4_096
 
 
-class SecretKeyRefused(StoreRefused):
-    """The secret key is too short, or its file cannot be read or made."""
-
-
 def secret_key(path: Path) -> str:
     """COMMONPLACE_SECRET_KEY, else what `path` holds; the file is made, readable by us alone.
 
-    :raises SecretKeyRefused: the key is too short, or the file cannot be read or made.
+    :raises StoreRefused: the key is too short, or the file cannot be read or made.
     """
     key = os.environ.get(VARIABLE, "") or _kept_key(path)
     if len(key) < MIN_LENGTH:
         where = VARIABLE if os.environ.get(VARIABLE) else str(path)
-        raise SecretKeyRefused(
+        raise StoreRefused(
             f"the secret key in {where} is shorter than {MIN_LENGTH} characters",
+            "secret-key-refused",
             hint=f"remove the file, or set {VARIABLE} to a long random string",
         )
     return key
@@ -43,8 +40,10 @@ def _kept_key(path: Path) -> str:
                 create_file(path, [secrets.token_urlsafe(48).encode()])
         return _read_own(path).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SecretKeyRefused(
-            f"cannot keep a secret key in {path}: {error}", hint=f"set {VARIABLE}"
+        raise StoreRefused(
+            f"cannot keep a secret key in {path}: {error}",
+            "secret-key-refused",
+            hint=f"set {VARIABLE}",
         ) from error
 
 
@@ -53,8 +52,9 @@ def _read_own(path: Path) -> str:
     with path.open(encoding="ascii") as stream:
         info = os.fstat(stream.fileno())
         if info.st_mode & _OTHERS or info.st_uid not in (os.geteuid(), 0):
-            raise SecretKeyRefused(
+            raise StoreRefused(
                 f"the secret key in {path} is open to other users of this machine",
+                "secret-key-refused",
                 hint=f"remove the file, and a new key is made; or set {VARIABLE}",
             )
         return stream.read(_MOST)

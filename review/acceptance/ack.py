@@ -54,30 +54,6 @@ _PATHS = ("note__path", "gate__path")
 _TEXTS = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
 
 
-class NoEvidence(Conflict):
-    """No completed review of the key is decided pass, warn or fail: there is nothing to carry."""
-
-
-class GateChangedToo(Conflict):
-    """The gate changed since the review was accepted, and the ack does not cover that."""
-
-
-class NoteEdited(Conflict):
-    """The note is not the text that the caller looked at."""
-
-
-class GateEdited(Conflict):
-    """The gate is not the text that the caller looked at."""
-
-
-class ReviewMoved(Conflict):
-    """The key rests on another review than the one that the change was measured against."""
-
-
-class Superseded(Conflict):
-    """A later text of the key was accepted in the meantime."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class MoveOptions:
     """In whose name acceptances move, and in which way."""
@@ -127,13 +103,16 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     note = read_named_note(corpus, normalise_path(request.note))
     if request.expect_note_sha256 not in (None, note.sha256):
         message = f"{note.path} is {note.sha256} now, not {request.expect_note_sha256}"
-        raise NoteEdited(message, hint="it was edited since you read it: look at the change again")
+        raise Conflict(
+            message, "note-edited", hint="it was edited since you read it: look at the change again"
+        )
     answer = AcksJson(model_partition=request.model_partition)
     with transaction.atomic():
         acks = [(DraftPair(note, gate), None) for gate in gates]
         if errors := apply_acks(acks, answer, options=request, now=now):
             message = "; ".join(error.message for error in errors)
-            raise type(errors[0])(f"{message}; nothing was acked", hint=errors[0].hint)
+            first = errors[0]
+            raise type(first)(f"{message}; nothing was acked", first.code, hint=first.hint)
     return answer
 
 
@@ -168,7 +147,7 @@ def apply_acks(
             answer.acked.append(AckedJson(*named, pair_id or 0, decision.value))
         else:
             late = "a later text was accepted in the meantime; select again"
-            refused.append((pair, Superseded(f"{_name(pair)}: {late}")))
+            refused.append((pair, Conflict(f"{_name(pair)}: {late}", "superseded")))
     answer.refused += [refused_json(key_json(pair), error) for pair, error in refused]
     return [error for _pair, error in refused]
 
@@ -257,15 +236,18 @@ def _refusal(
     if review is None:
         hint = command_to_review(pair.note.path, gate.gate_id, model_partition=partition)
         message = f"{name}: no completed review in partition {partition!r} decided it"
-        return NoEvidence(message, hint=hint)
+        return Conflict(message, "no-evidence", hint=hint)
     if expected not in (None, review.review_pair_id):
-        return ReviewMoved(f"{name}: it rests on review {review.review_pair_id} by now")
+        return Conflict(
+            f"{name}: it rests on review {review.review_pair_id} by now", "review-moved"
+        )
     known_gate = state.accepted.gate if state.accepted else review.gate_sha256
     if known_gate != gate.sha256 and not options.accept_gate_change:
         words = ["review_target_selector", gate.gate_id, "--note", pair.note.path]
         command = shlex.join([*words, "--model", partition, "--diff"])
-        return GateChangedToo(
+        return Conflict(
             f"{name}: the gate changed since its review was accepted",
+            "gate-changed-too",
             hint=f"commonplace {command} shows what changed in it;"
             " --accept-gate-change says that it asks the same as before",
         )

@@ -163,9 +163,13 @@ def _ack_as_listed(
             try:
                 pair = DraftPair(read_note(target.note_path), corpus.gate(target.gate_path))
                 if pair.note.sha256 != target.note_sha256:
-                    raise ack.NoteEdited(f"{name}: the note was edited since it was selected")
+                    raise Conflict(
+                        f"{name}: the note was edited since it was selected", "note-edited"
+                    )
                 if pair.gate.sha256 != target.gate_sha256:
-                    raise ack.GateEdited(f"{name}: the gate was edited since it was selected")
+                    raise Conflict(
+                        f"{name}: the gate was edited since it was selected", "gate-edited"
+                    )
             except ReviewError as error:
                 answer.refused.append(ack.refused_json(target, error))
             else:
@@ -191,9 +195,8 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[a
         findings = read_findings_now(corpus, reviewed, digests=digests)
         for target, (pair, *_paths), of_pair in zip(chunk, reviewed, findings, strict=True):
             still_open = (it for it in of_pair if it.status == DispositionState.OPEN)
-            suspects = [finding for finding in still_open if finding.line_now is None]
-            now = corpus.read_note(target.note_path).text if suspects else ""
-            for finding in suspects:
+            for finding in (it for it in still_open if it.line_now is None):
+                now = corpus.read_note(target.note_path).text
                 before, quote = pair.note_snapshot.text, finding.quote
                 if len(lines_after(before, now, quote)) < len(quote_lines(before, quote)):
                     yield ack.refused_json(target, _quote_gone(target, finding))
@@ -211,10 +214,6 @@ def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> QuoteGone:
 
 
 _SOURCE = "what was picked"
-
-
-class NothingPicked(UsageRefused):
-    """The form was sent without a pair."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ def _selections(picks: Iterable[Pick], reason: str, config: Config) -> list[byte
         target = {**asdict(pick), "gate_path": gate_path, **more}
         targets.setdefault(pick.model_partition, []).append(target)
     if not targets:
-        raise NothingPicked("no pair was picked", hint="tick at least one")
+        raise UsageRefused("no pair was picked", "nothing-picked", hint="tick at least one")
     encode = msgspec.json.encode
     return [
         encode({"schema": SELECTION_SCHEMA, "model_partition": name, "targets": targets[name]})

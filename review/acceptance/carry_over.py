@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -84,18 +83,6 @@ class NotIdentical(Conflict):
     """The file at the new path is not the text that was accepted."""
 
 
-class AlreadyAccepted(Conflict):
-    """The key at the new path has an acceptance of its own."""
-
-
-class AcceptanceMoved(Conflict):
-    """The acceptance at the old path is another than when this began."""
-
-
-class StillThere(Conflict):
-    """The file whose acceptances are to be retired is on disk."""
-
-
 @dataclass(frozen=True)
 class CarryRequest:
     """From where to where, files or folders; without `new_path` the files are gone for good.
@@ -157,7 +144,7 @@ def carry_over_acceptances(
     work = _Carrying(request, old, corpus, now, cache(corpus.read_note), answer)
     for chunk in models.batched(wanted, _CHUNK):
         plans = work.plans(chunk)
-        with nullcontext() if request.dry_run else transaction.atomic():
+        with transaction.atomic():
             if not request.dry_run:
                 # First, so that no review of the path is accepted between the look and the write.
                 models.ReviewStore.objects.move_acceptances()
@@ -239,7 +226,10 @@ class _Carrying:
         told = self.answer.carried if is_move else self.answer.retired
         for plan in taken:
             also = f"; decided findings carried over: {copied[plan.key]}" * bool(copied[plan.key])
-            self._refuse(plan, AlreadyAccepted(f"{plan.name} has an acceptance already{also}"))
+            self._refuse(
+                plan,
+                Conflict(f"{plan.name} has an acceptance already{also}", "already-accepted"),
+            )
         for plan in current:
             review = plan.row.event.review_pair_id
             told.append(CarriedJson(*_names(plan), plan.row.decision, review, copied[plan.key]))
@@ -266,7 +256,7 @@ class _Carrying:
         file = row.note.path if is_note else row.gate.path
         gates = (gate.path for gate in self.corpus.gates.gates)
         if is_there(self.corpus, file, kind="note") if is_note else file in gates:
-            raise StillThere(f"{file} is there: only what is gone can be retired")
+            raise Conflict(f"{file} is there: only what is gone can be retired", "still-there")
         yield (file, EMPTY_SHA256), ""
 
     def _still_possible(
@@ -286,7 +276,7 @@ class _Carrying:
                 taken.append(plan)
             elif plan.row.event_id not in event_ids:
                 message = f"{plan.name}: it was decided anew meanwhile; run it again"
-                self._refuse(plan, AcceptanceMoved(message))
+                self._refuse(plan, Conflict(message, "acceptance-moved"))
             else:
                 yield plan
 

@@ -53,18 +53,6 @@ class DecisionSetJson(Document, kw_only=True):
 _READ_AGAIN = "look at it again; nothing was written"
 
 
-class UnknownPair(InputRejected):
-    """No review pair has this id."""
-
-
-class PairNotCompleted(Conflict):
-    """The pair has no review that could be decided."""
-
-
-class PairOfTrial(Conflict):
-    """The pair tries a gate on one of its cases: it decides nothing about a note."""
-
-
 class PairOfAnotherModel(Conflict):
     """Another model than the partition's wrote the review: it is evidence, never an acceptance."""
 
@@ -89,9 +77,13 @@ def override_acceptance(
     for pair in pairs:
         name = f"{pair.note.path} {pair.gate.gate_id}"
         if request.expect_note_sha256 not in (None, pair.note.sha256):
-            raise ack.NoteEdited(f"{name}: the note was edited since you read it", hint=_READ_AGAIN)
+            raise Conflict(
+                f"{name}: the note was edited since you read it", "note-edited", hint=_READ_AGAIN
+            )
         if request.expect_gate_sha256 not in (None, pair.gate.sha256):
-            raise ack.GateEdited(f"{name}: the gate was edited since you read it", hint=_READ_AGAIN)
+            raise Conflict(
+                f"{name}: the gate was edited since you read it", "gate-edited", hint=_READ_AGAIN
+            )
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()
@@ -99,7 +91,7 @@ def override_acceptance(
             ack.accept_now([(pair, Decision.PASS, None) for pair in pairs], request, now=now)
         ):
             why = "a later text was accepted in the meantime; nothing was written"
-            raise ack.Superseded(f"{note.path}: {why}")
+            raise Conflict(f"{note.path}: {why}", "superseded")
     return from_row(OverriddenJson, request, overridden=list(map(ack.key_json, pairs)))
 
 
@@ -139,14 +131,16 @@ def _require_pair(pair_id: int, *, config: Config) -> ReviewPair:
     pair = pairs.filter(pk=pair_id).first()
     if pair is None:
         hint = "list what waits for a decision: commonplace warn_selector --needs-a-look --json"
-        raise UnknownPair(f"no review pair {pair_id} in this store", hint=hint)
+        raise InputRejected(f"no review pair {pair_id} in this store", "unknown-pair", hint=hint)
     if pair.status != PairStatus.COMPLETED:
         hint = f"first: commonplace ingest_bundle_output --review-job-id {pair.job_id}"
         why = f"pair {pair_id} is {pair.status}: it has no review to decide"
-        raise PairNotCompleted(why, hint=hint)
+        raise Conflict(why, "pair-not-completed", hint=hint)
     if pair.not_accepted == NotAccepted.TRIAL:
         message = f"pair {pair_id} tries a gate on one of its cases: no note is reviewed by it"
-        raise PairOfTrial(message, hint="if the case expects the wrong answer, edit the case")
+        raise Conflict(
+            message, "pair-of-trial", hint="if the case expects the wrong answer, edit the case"
+        )
     # An undecided pair of such a job is marked as undecided; the telemetry still tells.
     telemetry, partition = pair.job.telemetry, pair.job.model_partition.name
     other = contradicting_models(partition, telemetry, config=config)

@@ -23,29 +23,21 @@ _UPKEEP = "commonplace"
 REAP_EVERY = timedelta(minutes=1)
 
 
-class NoBroker(InputRejected):
-    """No broker is configured, or what speaks with it is not installed."""
-
-
-class NoWorkers(InputRejected):
-    """`kb/review.toml` does not say which runner workers use for the partition."""
-
-
-class BrokerUnreachable(TryAgain): ...
-
-
 def make_application(config: Config) -> Celery:
     """The application for this configuration; nothing is connected yet."""
     if not config.broker_url:
-        raise NoBroker(
+        raise InputRejected(
             "no broker is configured",
+            "no-broker",
             hint=f"set {SETTING}, or url of [broker] in kb/review.toml: amqp://user@host//",
         )
     try:
         from celery import Celery
     except ModuleNotFoundError as error:
-        raise NoBroker(
-            "Celery is not installed", hint="install it: pip install 'commonplace-review[celery]'"
+        raise InputRejected(
+            "Celery is not installed",
+            "no-broker",
+            hint="install it: pip install 'commonplace-review[celery]'",
         ) from error
     application = Celery("commonplace", broker=config.broker_url, set_as_current=False)
     application.conf.update(_settings(config))
@@ -65,8 +57,9 @@ def send_job(application: Celery, job_id: int, *, partition: str) -> None:
         application.send_task(task_of(partition), args=[job_id], queue=_queue(partition))
     except OperationalError as error:
         place = urlsplit(application.conf.broker_url)
-        raise BrokerUnreachable(
+        raise TryAgain(
             f"the broker at {place.hostname}:{place.port or 'its usual port'} does not answer",
+            "broker-unreachable",
             hint="jobs stay queued; start the broker and try again",
         ) from error
 

@@ -199,7 +199,8 @@ def read_job(
     """Return all of a job as `with_names` loads it; `output_state` is that of its output."""
     (shown,) = show_jobs([job.pk], config=config)
     recovery = {}
-    if why := abandonment(job, older_than=config.abandoned_after, processes=processes, now=now):
+    limit, is_running = config.abandoned_after, job.status == JobStatus.RUNNING
+    if is_running and (why := abandonment(job, older_than=limit, processes=processes, now=now)):
         recovery["abandoned"] = why
     if job.status in OPEN_JOB_STATUSES and output_state == "complete":
         recovery["ready"] = "its output holds a review for every pair"

@@ -58,18 +58,16 @@ def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime
 def abandonment(
     job: ReviewJob, *, older_than: timedelta, processes: Processes, now: datetime
 ) -> str:
-    """Return why the job seems abandoned; empty when it does not."""
-    if job.batch_until is not None and job.status == JobStatus.RUNNING:
+    """Return why a running job seems abandoned; empty when it does not."""
+    if job.batch_until is not None:
         why = f"its batch {job.batch_id or '(not recorded)'} had until {timestamp(job.batch_until)}"
         return why if now > job.batch_until else ""
     alive = parent_is_alive(job, processes=processes)
-    if job.status != JobStatus.RUNNING or alive:
-        return ""
-    if alive is not None and job.parent_host == processes.host:
+    if alive is False and job.parent_host == processes.host:
         return f"its parent, process {job.parent_pid}, is gone"
-    if alive is not None:
+    if alive is False:
         return f"its lease ran out at {timestamp(job.leased_until)}, and {job.claimed_by} had it"
-    if job.started_at is None or job.started_at >= now - older_than:
+    if alive or job.started_at is None or job.started_at >= now - older_than:
         return ""
     return f"it has been running since {timestamp(job.started_at)}"
 

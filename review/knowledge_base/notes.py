@@ -258,10 +258,6 @@ class NotePlacing:
                 yield Problem(path, ProblemCode.IDLE_SKIP, message, skipped=False)
 
 
-class NoteEditedMeanwhile(Conflict):
-    """The note is not what the edit was made from."""
-
-
 class NoteNotWritten(ReviewError): ...
 
 
@@ -274,9 +270,13 @@ def replace_note(root: str, note: NoteText, data: bytes) -> None:
         now = reader.read_file(real_root, note.path, note.disk_path, max_bytes=len(note.data)).data
         mode = stat.S_IMODE(place.stat().st_mode)
     except (reader.UnreadableFile, OSError) as error:
-        raise NoteEditedMeanwhile(f"{note.path} is gone, or was changed meanwhile") from error
+        raise Conflict(
+            f"{note.path} is gone, or was changed meanwhile", "note-edited-meanwhile"
+        ) from error
     if now != note.data:
-        raise NoteEditedMeanwhile(f"{note.path} was changed while it was being mended")
+        raise Conflict(
+            f"{note.path} was changed while it was being mended", "note-edited-meanwhile"
+        )
     try:
         replace_file(place, [data], mode=mode)
         place.chmod(mode)  # whatever the umask took away

@@ -33,7 +33,6 @@ _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
 _MAX_REPOSITORY_FILE = 1_000_000
-_MOST_READ = 200  # notes that stand for all
 _HEAD_CHARACTERS = 2_000
 _HEAD = re.compile(r"(---|\+\+\+)\s.*?^\1", re.DOTALL | re.MULTILINE)
 _ADDRESS = re.compile(
@@ -53,16 +52,14 @@ class RepositoryFiles(Collection[str]):
     """The files and folders below the root that a link may lead to; iteration: of `kb/`.
 
     Membership looks at the disk; hidden files and reports are no targets, which a worker may read.
-    `is_gone` and `make_targets` err towards "it may be there". `share_with` reads some of the notes.
+    `is_gone` and `make_targets` err towards "it may be there".
     """
 
     def __init__(self, root: str, *, rules: ScanRules, disk_paths: reader.DiskPaths) -> None:
         self._root = root
-        self._note_rules = rules
         self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
         self._is_there = cache(self._exists)
-        self.share_with = cache(self._read_share)
 
     def __contains__(self, path: object) -> bool:
         return isinstance(path, str) and self._is_there(path)
@@ -75,10 +72,7 @@ class RepositoryFiles(Collection[str]):
 
     @cached_property
     def _paths(self) -> list[str]:
-        return self._walk(self._rules)
-
-    def _walk(self, rules: ScanRules) -> list[str]:
-        found = Scanner(self._root, rules, self._disk_paths).walk_roots()
+        found = Scanner(self._root, self._rules, self._disk_paths).walk_roots()
         return [entry.path for entry in found.entries]
 
     def _exists(self, path: str) -> bool:
@@ -123,13 +117,6 @@ class RepositoryFiles(Collection[str]):
             names += targets.split()
             names += prerequisites.split() if targets == ".PHONY" else ()
         return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
-
-    def _read_share(self, key: str) -> float:
-        notes = self._walk(self._note_rules)
-        read = notes[:: len(notes) // _MOST_READ + 1]
-        heads = (_HEAD.match(self._read(path)[:_HEAD_CHARACTERS]) for path in read)
-        has = re.compile(rf"^{key}[ \t]*[:=][ \t]*(?!''|\"\")\S", re.MULTILINE)
-        return sum(1 for head in heads if head and has.search(head[0])) / max(1, len(read))
 
     @cached_property
     def _ignores(self) -> Callable[[str], bool]:

@@ -40,10 +40,6 @@ _Context = ServerRequestContext[Any]
 _Listing = TypeVar("_Listing")
 
 
-class BadArguments(InputRejected):
-    """The arguments of a tool do not fit its schema."""
-
-
 class McpServer:
     """Answers requests, one after the other in a thread, once `load` has loaded Django."""
 
@@ -87,7 +83,9 @@ class McpServer:
         try:
             given = msgspec.convert(params.arguments or {}, kind)
         except msgspec.ValidationError as error:
-            refused = BadArguments(f"{params.name}: {error}", hint="its input schema says the form")
+            refused = InputRejected(
+                f"{params.name}: {error}", "bad-arguments", hint="its input schema says the form"
+            )
             return _result(refused.document(), is_error=True)
         after = getattr(given, "after", "")
         document, is_error = await self._answer(context, given.calls(_client(context)), after)

@@ -85,10 +85,6 @@ class SearchKind(StrEnum):
     REVIEW = "review"
 
 
-class SearchBusy(TryAgain):
-    """The search index cannot be used now."""
-
-
 class Entry(NamedTuple):
     """A text of a `SearchKind`; `digest` identifies the version that is indexed."""
 
@@ -113,7 +109,7 @@ def open_index(path: Path, *, store_id: str) -> Iterator[WordIndex]:
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
             path.unlink(missing_ok=True)
-        raise SearchBusy(f"the search index cannot be used now ({error})") from error
+        raise TryAgain(f"the search index cannot be used now ({error})", "search-busy") from error
 
 
 class WordIndex:

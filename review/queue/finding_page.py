@@ -23,10 +23,6 @@ from review.vocabulary import AcceptanceKind, Decision, NoteNow, Seen
 _MAX_HISTORY = 50
 
 
-class NoSuchFinding(InputRejected):
-    """No review reported a finding with this fingerprint."""
-
-
 class FindingPage(NamedTuple):
     """A finding and its context.
 
@@ -100,7 +96,9 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
     found = states.find_finding(fingerprint)
     if found is None:
         hint = "the queue lists those that want an edit"
-        raise NoSuchFinding(f"no review reported a finding {fingerprint!r}", hint=hint)
+        raise InputRejected(
+            f"no review reported a finding {fingerprint!r}", "no-such-finding", hint=hint
+        )
     pair = _pair(found.pair_id)
     row = models.Finding.objects.get(pair=pair, ordinal=found.ordinal)
     reports = models.Finding.objects.filter(fingerprint=row.fingerprint).order_by("pk")

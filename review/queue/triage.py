@@ -50,20 +50,8 @@ class DisposedAllJson(Document, kw_only=True):
 _READ_AT_MOST = 200
 
 
-class UnknownFinding(InputRejected):
-    """No review reported a finding with this fingerprint."""
-
-
-class NothingChosen(UsageRefused):
-    """No finding was selected."""
-
-
 class QueueMoved(Conflict):
     """The findings that match are no longer those that were counted."""
-
-
-class NothingToUndo(Conflict):
-    """There is nothing by this person that could be undone."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +100,18 @@ def _require_finding(fingerprint: str) -> FoundFinding:
     if finding is None:
         near = did_you_mean(fingerprint, known_fingerprints())
         hint = near or "commonplace warn_selector lists them"
-        raise UnknownFinding(f"no finding has the fingerprint {fingerprint!r}", hint=hint)
+        raise InputRejected(
+            f"no finding has the fingerprint {fingerprint!r}", "unknown-finding", hint=hint
+        )
     return finding
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:
     """Append a disposition for each finding that got none since it was shown."""
     if not request.findings:
-        raise NothingChosen("no finding is selected", hint="select some with the boxes, or key x")
+        raise UsageRefused(
+            "no finding is selected", "nothing-chosen", hint="select some with the boxes, or key x"
+        )
     shown, notes = request.findings, _notes_of(request.findings)
     answers = [FixAnswer(item, request.state, request.reason) for item in shown]
     with Corpus(config) as corpus:
@@ -181,7 +173,7 @@ def undo(at: datetime, *, actor: str, now: datetime) -> Triaged:
         ReviewStore.objects.take_turn()
         rows = list(Disposition.objects.filter(at=at, actor=actor).order_by("pk"))
         if not rows:
-            raise NothingToUndo("there is nothing of yours to take back")
+            raise Conflict("there is nothing of yours to take back", "nothing-to-undo")
         marks = [row.fingerprint for row in rows]
         latest = latest_of(marks)
         counting = [row for row in rows if latest[row.fingerprint].pk == row.pk]

@@ -199,11 +199,10 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
     outcomes = left_outcomes(job, config=config)
     store = ArtifactStore(config)
     written = store.read_output(job.bundle_output_path)
-    best, is_complete, most = None, False, 0
-    for text in (written, *(outcome.text for outcome in outcomes)):
-        parsed = read_output(job, text or b"", names_of(job, config))
-        if parsed.has_own_blocks and (best is None or len(parsed.blocks) > most):
-            best, is_complete, most = text, not parsed.missing, len(parsed.blocks)
+    texts = (written, *(outcome.text for outcome in outcomes))
+    read = [(text, read_output(job, text or b"", names_of(job, config))) for text in texts]
+    own = [each for each in read if each[1].has_own_blocks]
+    best, found = max(own, key=lambda each: len(each[1].blocks), default=(None, None))
     if best is not None and best != written:
         store.keep_input(job.bundle_output_path, best)
     for folder in folders:
@@ -213,4 +212,5 @@ def collect_output(job: ReviewJob, *, config: Config) -> RunnerOutcome:
         parent = f"its parent, process {job.parent_pid} on {job.parent_host}"
         reason = f"{parent}, was gone before it ended"
         failure = RunnerFailure(FailureCode.INTERRUPTED, reason, retryable=True)
+    is_complete = found is not None and not found.missing
     return RunnerOutcome(best, None if is_complete else failure, telemetry_of(outcomes))

@@ -94,16 +94,6 @@ class RecoveryJson(Document, kw_only=True):
     refused: list[RefusalJson]
 
 
-class ParentAlive(Conflict):
-    """The process that took the job is at work on this host."""
-
-
-class JobClosed(Conflict): ...
-
-
-class NothingToReplace(Conflict): ...
-
-
 class RecoveryAction(StrEnum):
     INGEST = "ingest"
     FAIL = "fail"
@@ -146,9 +136,10 @@ class Recovery:
         action, actor, reason = self.action, self.actor, self.reason
         if job.status == JobStatus.RUNNING and parent_is_alive(job, processes=self.processes):
             here = job.parent_host == self.processes.host
-            raise ParentAlive(
+            raise Conflict(
                 f"job {job.pk} is at work: its parent, process {job.parent_pid} on"
                 f" {'this host' if here else job.parent_host}, is alive",
+                "parent-alive",
                 hint="wait for it, or end that process first",
             )
         if action is not RecoveryAction.INGEST:
@@ -236,15 +227,18 @@ def _pairs(job: ReviewJob, corpus: Corpus) -> tuple[tuple[DraftPair, ...], list[
             left_out.append(LeftOutJson(note_path=note_path, gate_path=gate_path, reason=code))
     if not pairs:
         reasons = ", ".join(sorted({item.reason for item in left_out})) or "all are reviewed"
-        raise NothingToReplace(f"no pair of job {job.pk} can be reviewed any more: {reasons}")
+        raise Conflict(
+            f"no pair of job {job.pk} can be reviewed any more: {reasons}", "nothing-to-replace"
+        )
     return tuple(pairs), left_out
 
 
 def _refuse_closed(job: ReviewJob) -> None:
     after = f"; job {job.replacement_id} replaces it" if job.replacement_id else ""
     if job.status not in OPEN_JOB_STATUSES:
-        raise JobClosed(
+        raise Conflict(
             f"job {job.pk} is {job.status} already{after}",
+            "job-closed",
             hint="pairs that are stale are listed by the next selection",
         )
 

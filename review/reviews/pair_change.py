@@ -20,10 +20,6 @@ from review.vocabulary import DispositionState
 _LOADED = ("note", "gate", "note_snapshot", "gate_snapshot")
 
 
-class NothingAccepted(InputRejected):
-    """No text of this pair was accepted in this partition, so there is nothing to compare with."""
-
-
 class Against(StrEnum):
     """The earlier text that the current one is compared with."""
 
@@ -84,9 +80,10 @@ def read_pair_change(corpus: Corpus, request: ChangeRequest) -> PairChange:
     rows = rows.select_related(*_LOADED, *(f"event__review_pair__{name}" for name in _LOADED))
     row = rows.filter(note__path=note_path, gate__path=gate_path).first()
     if row is None:
-        raise NothingAccepted(
+        raise InputRejected(
             f"nothing was accepted for {note_path} and {request.gate_id}"
             f" in {request.model_partition}",
+            "nothing-accepted",
             hint="have the pair reviewed first",
         )
     pair = row.event.review_pair

@@ -318,10 +318,6 @@ def _digest(path: str, read: Callable[[str], Any]) -> str | None:
         return None if refused.problem.code is ProblemCode.VANISHED else ""
 
 
-class NoSuchText(InputRejected):
-    """The store keeps no such text."""
-
-
 class ReviewPart(StrEnum):
     REVIEW = "review"
     NOTE = "note"
@@ -335,12 +331,12 @@ def text_of_review(pair_id: int, part: ReviewPart) -> str:
     text: str | None = pairs.first()
     if text is None:
         lacks = "no review pair {} in this store" if not pairs else "review pair {} has no review"
-        raise NoSuchText(lacks.format(pair_id))
+        raise InputRejected(lacks.format(pair_id), "no-such-text")
     return text
 
 
 def snapshot_text(snapshot_id: int) -> str:
     text = models.FileSnapshot.objects.filter(pk=snapshot_id).values_list("text", flat=True).first()
     if text is None:
-        raise NoSuchText(f"no text {snapshot_id} in this store")
+        raise InputRejected(f"no text {snapshot_id} in this store", "no-such-text")
     return text

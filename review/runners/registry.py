@@ -209,9 +209,6 @@ BUILT_IN: Mapping[str, RunnerSpec] = {
 class UnknownRunner(InputRejected): ...
 
 
-class RunnerNotInstalled(InputRejected): ...
-
-
 def find_runner(name: str, *, config: Config) -> RunnerSpec:
     declared = config.runners.get(name)
     if declared is not None:
@@ -235,8 +232,9 @@ def installed_runner(
     named = spec.command[0]
     program = shutil.which(str(root / named) if "/" in named else named, path=environ.get("PATH"))
     if program is None:
-        raise RunnerNotInstalled(
+        raise InputRejected(
             f"runner {spec.name!r} needs the program {named!r}, which is not installed",
+            "runner-not-installed",
             hint=f"install it, put its folder on PATH, or set `command` of [runners.{spec.name}] in kb/review.toml",
         )
     return replace(spec, command=(program, *spec.command[1:]))

@@ -115,10 +115,6 @@ def gate_json(gate: Gate) -> GateJson:
     )
 
 
-class NotOneGate(InputRejected):
-    """A name denotes several gates where each must be named."""
-
-
 def named_gates(corpus: Corpus, names: Iterable[str]) -> tuple[Gate, ...]:
     """Return the gates of these ids or paths, sorted by path, each once; a bundle is none."""
     found = {gate.path: gate for gate in (_named_gate(corpus, name) for name in names)}
@@ -131,7 +127,9 @@ def _named_gate(corpus: Corpus, name: str) -> Gate:
     gate_id = normalise_path(name).removeprefix(f"{folder}/").removesuffix(".md")
     if gates and gate_id not in {gate.gate_id for gate in gates}:
         hint = f"they are {', '.join(gate.gate_id for gate in gates)}"
-        raise NotOneGate(f"{name!r} is a bundle; name its gates one by one", hint=hint)
+        raise InputRejected(
+            f"{name!r} is a bundle; name its gates one by one", "not-one-gate", hint=hint
+        )
     return corpus.gate(gate_path_of(gate_id, folder))
 
 

@@ -49,9 +49,6 @@ class RootNotFound(ReviewError):
     exit_code: ClassVar[ExitCode] = ExitCode.INPUT_REJECTED
 
 
-class EnvironmentRefused(InputRejected): ...
-
-
 @dataclass(frozen=True)
 class Config:
     """Everything that can be set; paths are absolute unless they are said to be root-relative.
@@ -232,16 +229,18 @@ def _refuse_among_notes(config: Config) -> None:
         folder = Path(os.path.realpath(config.root / name))
         is_in = name != "kb" and place.is_relative_to(folder)
         if is_in or folder.is_relative_to(place):
-            raise EnvironmentRefused(
+            raise InputRejected(
                 f"COMMONPLACE_REVIEW_ARTIFACTS is {str(config.artifacts)!r}, and"
                 f" {'lies in' if is_in else 'holds'} {name}/; no note or gate there would be seen",
+                "environment-refused",
                 hint=f"name a folder of its own for the files of jobs, as below {REPORTS_FOLDER}/",
             )
 
 
 def _jobs(raw: str) -> int:
     if not (raw.isascii() and raw.isdecimal() and 0 < int(raw) <= MAX_SWEEP_JOBS):
-        raise EnvironmentRefused(
-            f"REVIEW_SWEEP_JOBS is {raw!r}; expected a whole number from 1 to {MAX_SWEEP_JOBS}"
+        raise InputRejected(
+            f"REVIEW_SWEEP_JOBS is {raw!r}; expected a whole number from 1 to {MAX_SWEEP_JOBS}",
+            "environment-refused",
         )
     return int(raw)

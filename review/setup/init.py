@@ -41,14 +41,6 @@ _BASE_URL = re.compile(rb"^\s*(?:(base_url)|baseurl)\s*=", re.IGNORECASE | re.MU
 _PACKAGE = Path(review.__file__).parent
 
 
-class StarterMissing(ReviewError):
-    """The package holds no starter set: it was installed without it."""
-
-
-class PlaceTaken(InputRejected):
-    """A file is in the place of a folder, or a symbolic link leads out of the repository."""
-
-
 class InitJson(Document, kw_only=True):
     """The answer of `review_init`; `differing` are kept files that the starter set has otherwise.
 
@@ -154,8 +146,10 @@ def _starter() -> Iterator[tuple[str, bytes]]:
     try:
         entries = tomllib.loads(manifest.read_text(encoding="utf-8"))["copy"]
     except OSError as error:
-        raise StarterMissing(
-            f"this installation has no starter set: {error.filename}", hint="install it again"
+        raise ReviewError(
+            f"this installation has no starter set: {error.filename}",
+            "starter-missing",
+            hint="install it again",
         ) from error
     for entry in entries:
         source, left_out = _source(entry["from"]), entry.get("without", ())
@@ -173,7 +167,9 @@ def _source(name: str) -> Path:
     for base in (_PACKAGE / "starter", _PACKAGE.parent):
         if (base / name).exists():
             return base / name
-    raise StarterMissing(f"this installation has no {name!r} to copy", hint="install it again")
+    raise ReviewError(
+        f"this installation has no {name!r} to copy", "starter-missing", hint="install it again"
+    )
 
 
 def _refuse_taken(into: Path, below: Path) -> None:
@@ -183,9 +179,11 @@ def _refuse_taken(into: Path, below: Path) -> None:
     for part in ("", *below.parts):
         folder = folder / part
         if os.path.lexists(folder) and not folder.is_dir():
-            raise PlaceTaken(f"{folder} is in the way: it must be a folder")
+            raise InputRejected(f"{folder} is in the way: it must be a folder", "place-taken")
         if not Path(os.path.realpath(folder)).is_relative_to(root):
-            raise PlaceTaken(f"{folder} leads out of {into}; nothing is written there")
+            raise InputRejected(
+                f"{folder} leads out of {into}; nothing is written there", "place-taken"
+            )
 
 
 def _create(into: Path, target: str, content: bytes) -> None:

@@ -12,33 +12,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from review.documents.base import Document
-from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.errors import Conflict, InputRejected, ReviewError, StoreRefused, TryAgain, UsageRefused
 from review.settings import Config
 from review.store import opening
-from review.store.errors import AGAIN, StoreBusy, StoreNewer, StoreNotOpened, StoreOlder
+from review.store.errors import AGAIN, StoreNewer, StoreOlder
 
 _UNFINISHED = ".unfinished-backup"
 _SHOWN = 5  # faults of a damaged store
-
-
-class BackupIsTheServers(UsageRefused):
-    """The store is on a database server, which has its own way of making backups."""
-
-
-class BackupExists(Conflict):
-    """Something has the backup's name already."""
-
-
-class BackupPathTaken(Conflict):
-    code = "place-taken"
-
-
-class BackupFolderMissing(InputRejected):
-    """There is no folder where the backup is to go; a mistyped one is not made."""
-
-
-class BackupFailed(ReviewError):
-    """The backup could not be written, or did not hold; there is none."""
 
 
 class BackupJson(Document, kw_only=True):
@@ -56,14 +36,15 @@ def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
     """
     if not config.uses_sqlite:
         named = shlex.quote(str(target))
-        raise BackupIsTheServers(
+        raise UsageRefused(
             "the store is on a PostgreSQL server: the server makes its backups",
+            "backup-is-the-servers",
             hint=f'pg_dump --format=custom --file {named} "$COMMONPLACE_REVIEW_DB"; or copy it into'
             f" another store: commonplace review_store_copy --to {named}",
         )
     source = Path(os.path.realpath(config.database))
     if not opening.has_content(source):
-        raise StoreNotOpened(f"there is no store at {source} to back up")
+        raise StoreRefused(f"there is no store at {source} to back up", "store-not-opened")
     with suppress(StoreOlder, StoreNewer):
         opening.ensure_store(write=False)
     try:
@@ -78,14 +59,18 @@ def back_up(target: Path, *, overwrite: bool, config: Config) -> BackupJson:
             _sync(target.parent)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-            raise StoreBusy(f"the store {source} is busy: {error}", hint=AGAIN) from error
-        raise BackupFailed(
+            raise TryAgain(
+                f"the store {source} is busy: {error}", "store-busy", hint=AGAIN
+            ) from error
+        raise ReviewError(
             f"the store {source} could not be copied to {target}: {error}",
+            "backup-failed",
             hint="see to the space there; commonplace review_doctor --check looks at the store",
         ) from error
     except OSError as error:
-        raise BackupFailed(
+        raise ReviewError(
             f"cannot write {target}: {error.strerror or error}",
+            "backup-failed",
             hint="name a file in a folder that can be written",
         ) from error
     return made
@@ -95,27 +80,31 @@ def _refuse_target(source: Path, target: Path, *, overwrite: bool) -> None:
     real = os.path.realpath(target)
     is_its_own = real in {f"{source}{suffix}" for suffix in ("", *opening.COMPANIONS)}
     if is_its_own or (target.exists() and target.samefile(source)):
-        raise BackupExists(f"{target} is the store itself", hint="name another file")
+        raise Conflict(f"{target} is the store itself", "backup-exists", hint="name another file")
     if not target.parent.is_dir():
-        raise BackupFolderMissing(
+        raise InputRejected(
             f"there is no folder {target.parent}",
+            "backup-folder-missing",
             hint="make it first, or name a file in one that is there",
         )
     for left in opening.companions_of(target):
-        raise BackupPathTaken(
+        raise Conflict(
             f"{left} is there: the log of a file of that name, which may be in use",
+            "place-taken",
             hint="name another file; or, if no process has it open, move both away",
         )
     if not os.path.lexists(target):
         return
     if not target.is_file() or (target.stat().st_size and not opening.is_marked_store(target)):
-        raise BackupPathTaken(
+        raise Conflict(
             f"{target} is there and is no review store; it was not touched",
+            "place-taken",
             hint="name another file",
         )
     if not overwrite:
-        raise BackupExists(
+        raise Conflict(
             f"{target} is there already; it was not touched",
+            "backup-exists",
             hint="name another file, or replace it with --overwrite",
         )
 
@@ -164,8 +153,9 @@ def _check(draft: Path, target: Path) -> BackupJson:
             for (name,) in tables.fetchall()
         }
     if faults:
-        raise BackupFailed(
+        raise ReviewError(
             f"the copy does not hold: {'; '.join(faults[:_SHOWN])}; no backup was made",
+            "backup-failed",
             hint="commonplace review_doctor --check looks at the store itself",
         )
     return BackupJson(path=str(target), byte_size=draft.stat().st_size, rows=counts)

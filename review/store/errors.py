@@ -35,36 +35,8 @@ class StoreOlder(StoreRefused): ...
 class StoreNewer(StoreRefused): ...
 
 
-class StoreForeign(StoreRefused):
-    """The database holds something else than a review store."""
-
-
-class StoreCorrupt(StoreRefused):
-    """The file is no database, or a damaged one."""
-
-
-class StoreReadOnly(StoreRefused): ...
-
-
-class StoreNotOpened(StoreRefused):
-    """The store cannot be opened or made where it is configured."""
-
-
 class StoreNotThere(StoreRefused):
     """There is no store where one is configured, and this command makes none."""
-
-
-class StoreFull(StoreRefused): ...
-
-
-class StoreServerOld(StoreRefused): ...
-
-
-class StoreBusy(TryAgain):
-    """Another process holds the store's lock."""
-
-
-class StoreUnreachable(TryAgain): ...
 
 
 AGAIN = "run the same command again"
@@ -72,62 +44,62 @@ READ_ONLY_HINT = "reading commands work; to write, make the file and its folder 
 
 _BETWEEN = "is behind a pooler that gave our connection to others between two transactions"
 _POOLED = "add pooler=transaction to its URL, after ?; see docs/deploy.md"
-_BUSY = (StoreBusy, "is busy: another process is writing", AGAIN)
-_FIRST = (StoreBusy, "is busy: another transaction came first", AGAIN)
-# By SQLite's code, by PostgreSQL's state or its class, or by a word of ours: the kind of refusal,
+_BUSY = ("store-busy", "is busy: another process is writing", AGAIN)
+_FIRST = ("store-busy", "is busy: another transaction came first", AGAIN)
+# By SQLite's code, by PostgreSQL's state or its class, or by a word of ours: the refusal's code,
 # what the store does or is, and what to do about it.
-_MEANINGS: dict[str, tuple[type[ReviewError], str, str]] = {
+_MEANINGS = {
     "sqlite 5": _BUSY,
     "sqlite 6": _BUSY,
-    "sqlite 8": (StoreReadOnly, "is read-only", READ_ONLY_HINT),
-    "sqlite 10": (StoreNotOpened, "cannot be read or written", "check the disk"),
+    "sqlite 8": ("store-read-only", "is read-only", READ_ONLY_HINT),
+    "sqlite 10": ("store-not-opened", "cannot be read or written", "check the disk"),
     "sqlite 11": (
-        StoreCorrupt, "is damaged",
+        "store-corrupt", "is damaged",
         "move the file away, with its -wal and -shm beside it, and put a copy in its place",
     ),
     "sqlite 13": (
-        StoreFull, "cannot grow: the disk is full", "make room, then run the same command again"
+        "store-full", "cannot grow: the disk is full", "make room, then run the same command again"
     ),
-    "sqlite 14": (StoreNotOpened, "cannot be opened", "check the path and its permissions"),
+    "sqlite 14": ("store-not-opened", "cannot be opened", "check the path and its permissions"),
     # SQLite gives up after a hundred attempts where very many begin to read at one moment.
-    "sqlite 15": (StoreBusy, "is busy: too many others use it at this moment", AGAIN),
+    "sqlite 15": ("store-busy", "is busy: too many others use it at this moment", AGAIN),
     "sqlite 26": (
-        StoreCorrupt, "is not an SQLite database; it was not touched",
+        "store-corrupt", "is not an SQLite database; it was not touched",
         "see what {setting} names; if this was a store, put a copy in its place, and the -wal and"
         " -shm beside it away",
     ),
     "08": (
-        StoreUnreachable, "cannot be reached",
+        "store-unreachable", "cannot be reached",
         "see that the server runs, and that host and port are right; then run the same command again",
     ),
-    "25006": (StoreReadOnly, "is read-only", "reading commands work"),
+    "25006": ("store-read-only", "is read-only", "reading commands work"),
     # A cursor or a prepared statement that was there a moment ago.
-    "26000": (StoreNotOpened, _BETWEEN, _POOLED),
-    "34000": (StoreNotOpened, _BETWEEN, _POOLED),
-    "28": (StoreNotOpened, "refused the login", "check the user and the password in its URL"),
-    "3D000": (StoreNotOpened, "does not exist", "create the database, or name another"),
-    "3F000": (StoreNotOpened, "has no such schema", "check search_path in the options of its URL"),
+    "26000": ("store-not-opened", _BETWEEN, _POOLED),
+    "34000": ("store-not-opened", _BETWEEN, _POOLED),
+    "28": ("store-not-opened", "refused the login", "check the user and the password in its URL"),
+    "3D000": ("store-not-opened", "does not exist", "create the database, or name another"),
+    "3F000": ("store-not-opened", "has no such schema", "check search_path in the options of its URL"),
     "40001": _FIRST,
     "40P01": _FIRST,
     "42501": (
-        StoreNotOpened, "does not let this user do that",
+        "store-not-opened", "does not let this user do that",
         "docs/deploy.md names the rights that each role needs, and how its owner gives them",
     ),
-    "53100": (StoreFull, "cannot grow: the disk is full", "make room, then try again"),
-    "53300": (StoreBusy, "has too many connections", AGAIN),
-    "55P03": (StoreBusy, "is busy: another process holds the lock", AGAIN),
-    "54": (StoreNotOpened, "cannot hold so long a path or so large a value", "shorten it"),
-    "57": (StoreUnreachable, "is shutting down or starting", AGAIN),
+    "53100": ("store-full", "cannot grow: the disk is full", "make room, then try again"),
+    "53300": ("store-busy", "has too many connections", AGAIN),
+    "55P03": ("store-busy", "is busy: another process holds the lock", AGAIN),
+    "54": ("store-not-opened", "cannot hold so long a path or so large a value", "shorten it"),
+    "57": ("store-unreachable", "is shutting down or starting", AGAIN),
     "options": (
-        StoreNotOpened, "cannot be opened with these options", "check what follows ? in its URL"
+        "store-not-opened", "cannot be opened with these options", "check what follows ? in its URL"
     ),
-    "pooler": (StoreNotOpened, "is behind a pooler that takes no such options", _POOLED),
+    "pooler": ("store-not-opened", "is behind a pooler that takes no such options", _POOLED),
     "tls": (
-        StoreNotOpened, "does not offer the encryption that its URL asks for",
+        "store-not-opened", "does not offer the encryption that its URL asks for",
         "check sslmode and sslrootcert",
     ),
     "too old": (
-        StoreServerOld, "cannot be used: {error}",
+        "store-server-old", "cannot be used: {error}",
         "upgrade the database server, then run the same command again",
     ),
 }  # fmt: skip
@@ -239,9 +211,10 @@ def refusal_of(error: DatabaseError, *, using: str = DEFAULT_DB_ALIAS) -> Review
     meaning = _MEANINGS.get(state) or _MEANINGS.get(state[:2])
     if meaning is None:
         return None
-    kind, what, hint = meaning
-    what = what.format(error=str(error).rstrip("."))
-    return kind(f"{store_name(using)} {what}", hint=hint.format(setting=setting_of(using)))
+    code, what, hint = meaning
+    kind = TryAgain if code in ("store-busy", "store-unreachable") else StoreRefused
+    message = f"{store_name(using)} {what.format(error=str(error).rstrip('.'))}"
+    return kind(message, code, hint=hint.format(setting=setting_of(using)))
 
 
 @contextmanager

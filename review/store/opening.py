@@ -31,14 +31,6 @@ COMPANIONS = ("-wal", "-journal", "-shm")
 _configured: dict[str, dict[str, Any]] = {}  # of stores that were opened read-only, by alias
 
 
-class StoreFolderMissing(InputRejected):
-    """There is no folder where the store is to be; a mistyped one is not made."""
-
-
-class StoreAmongNotes(InputRejected):
-    """A store would be made in `kb/` outside the reports."""
-
-
 def file_of(using: str) -> Path | None:
     """The file of the store under this alias; None on a server, or for a URI, which is open."""
     name = str(connections[using].settings_dict["NAME"])
@@ -52,10 +44,13 @@ def open_file(path: Path, *, write: bool, using: str) -> None:
     if is_writable(path):
         return
     if write:
-        raise errors.StoreReadOnly(f"the store {path} is read-only", hint=errors.READ_ONLY_HINT)
+        raise StoreRefused(
+            f"the store {path} is read-only", "store-read-only", hint=errors.READ_ONLY_HINT
+        )
     if _has_log(path) and not Path(f"{path}-shm").exists():
-        raise errors.StoreNotOpened(
+        raise StoreRefused(
             f"the store {path} holds recent writes that cannot be read without writing beside it",
+            "store-not-opened",
             hint="run a command once where its folder is writable, or copy the store and its -wal",
         )
     named = connections[using].settings_dict
@@ -81,13 +76,14 @@ def has_content(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise errors.StoreNotOpened(
+        raise StoreRefused(
             f"the store {path} cannot be opened: {error.strerror}",
+            "store-not-opened",
             hint="check the path and its permissions",
         ) from error
     if not stat.S_ISREG(info.st_mode):
-        raise errors.StoreNotOpened(
-            f"{path} is not a file, and cannot be a store", hint="name a file"
+        raise StoreRefused(
+            f"{path} is not a file, and cannot be a store", "store-not-opened", hint="name a file"
         )
     return info.st_size > 0
 
@@ -148,8 +144,9 @@ def prepare_file(path: Path, *, using: str) -> None:
                 # Kept in the file; setting it at each connection would fail on a read-only store.
                 cursor.execute("PRAGMA journal_mode = WAL")
     except OSError as error:
-        raise errors.StoreNotOpened(
+        raise StoreRefused(
             f"the store {path} cannot be made: {error.strerror}",
+            "store-not-opened",
             hint=f"make its folder writable, or let {errors.setting_of(using)} name another file",
         ) from error
 
@@ -161,14 +158,16 @@ def _refuse_place(path: Path, using: str) -> None:
     except settings.RootNotFound:
         config = None  # the target of a copy needs no knowledge base around it
     if config is not None and config.holds_sources(path):
-        raise StoreAmongNotes(
+        raise InputRejected(
             f"the store {path} would lie in the knowledge base; nothing was made",
+            "store-among-notes",
             hint=f"let {errors.setting_of(using)} name a file below {settings.REPORTS_FOLDER}/, or outside kb/",
         )
     reports = config and Path(os.path.realpath(config.root / settings.REPORTS_FOLDER))
     if not path.parent.exists() and path.parent != reports:
-        raise StoreFolderMissing(
+        raise InputRejected(
             f"there is no folder {path.parent} for the store {path.name}; nothing was made",
+            "store-folder-missing",
             hint=f"make it first, or correct {errors.setting_of(using)}",
         )
 
@@ -234,8 +233,9 @@ def ensure_store(
 def _make(file: Path | None, *, make: bool, using: str) -> frozenset[str]:
     """Make an empty store in its missing `file`, or the tables in a database without ours."""
     if file is None and not _is_empty(using=using):
-        raise errors.StoreForeign(
+        raise StoreRefused(
             f"{errors.store_name(using)} holds something else than a review store; it was not touched",
+            "store-foreign",
             hint=f"point {errors.setting_of(using)} at a new file or an empty database",
         )
     if not make:

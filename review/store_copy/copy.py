@@ -63,25 +63,7 @@ Row = tuple[Any, ...]
 Progress = Callable[[str, str, int], None]
 
 
-class SamePlace(InputRejected): ...
-
-
-class StoreMissing(InputRejected): ...
-
-
-class TargetTaken(Conflict):
-    """The target holds another store's rows."""
-
-
-class TargetDiffers(Conflict):
-    """The target is an earlier copy, and source or target was used since."""
-
-
 class RowRefused(ReviewError): ...
-
-
-class CopyNotVerified(ReviewError):
-    """The content of the target after the copy differs from the source."""
 
 
 def copy_store(
@@ -97,7 +79,7 @@ def copy_store(
     A process that is killed leaves the target empty; tables not of reviews are left as they are.
     """
     if place_of(source) == place_of(target):
-        raise SamePlace(f"{source_named} and --to name one store")
+        raise InputRejected(f"{source_named} and --to name one store", "same-place")
     with (
         temporary_alias(SOURCE, source, named=source_named),
         temporary_alias(TARGET, target, named="--to"),
@@ -131,8 +113,9 @@ def _copy(store_id: str, report: Progress, *, writes: bool) -> tuple[str, list[T
         if any(_rows(TARGET, model).exists() for model in models if model is not ReviewStore):
             held = ReviewStore.objects.using(TARGET).identity()
             if held != store_id:
-                raise TargetTaken(
+                raise Conflict(
                     f"{store_name(TARGET)} holds rows of the store {held}, not of {store_id}",
+                    "target-taken",
                     hint="name an empty database or a new file; nothing was written",
                 )
             return "whole", [_compare(model, report) for model in models]
@@ -147,9 +130,10 @@ def _compare(model: type[Model], report: Progress) -> TableCopiedJson:
     wanted = _scan(SOURCE, model, partial(report, "comparing"))
     found = _scan(TARGET, model, partial(report, "comparing"))
     if found != wanted:
-        raise TargetDiffers(
+        raise Conflict(
             f"{wanted.table} differs: {wanted.rows} rows in {store_name(SOURCE)},"
             f" {found.rows} in {store_name(TARGET)}, or other values",
+            "target-differs",
             hint="the source went on since the copy was made, or the copy was used;"
             " name an empty target to copy anew",
         )
@@ -159,9 +143,10 @@ def _compare(model: type[Model], report: Progress) -> TableCopiedJson:
 def _fill(model: type[Model], report: Progress, *, writes: bool) -> TableCopiedJson:
     sent = _scan(SOURCE, model, partial(report, "copying"), insert=writes)
     if writes and _scan(TARGET, model, partial(report, "verifying")) != sent:
-        raise CopyNotVerified(
+        raise ReviewError(
             f"{sent.table} in {store_name(TARGET)} is not as in {store_name(SOURCE)};"
             " nothing was kept",
+            "copy-not-verified",
             hint="commonplace review_doctor --check looks at the source",
         )
     return msgspec.structs.replace(sent, added=sent.rows)
@@ -239,8 +224,9 @@ def _open_source() -> None:
     try:
         ensure_store(write=False, make=False, using=SOURCE)
     except StoreNotThere as error:
-        raise StoreMissing(
+        raise InputRejected(
             f"{store_name(SOURCE)} holds no review store to copy",
+            "store-missing",
             hint="name one that is there: --from PATH, or --from postgres://user@host/name",
         ) from error
     # Not `atomic`, which takes the write lock of an SQLite store.
@@ -259,7 +245,9 @@ def _open_target(*, make: bool) -> bool:
     if "sqlite" not in (connections[SOURCE].vendor, connections[TARGET].vendor):
         which = "SELECT pg_postmaster_start_time(), current_database()"
         if _query(SOURCE, which) == _query(TARGET, which):
-            raise SamePlace(f"{store_name(SOURCE)} and {store_name(TARGET)} are one database")
+            raise InputRejected(
+                f"{store_name(SOURCE)} and {store_name(TARGET)} are one database", "same-place"
+            )
     return False
 
 

@@ -150,10 +150,6 @@ def _read_prompt(job: ReviewJob, config: Config) -> bytes:
     return prompt
 
 
-class NoSuchEffort(UsageRefused):
-    """The embedded reviewer is no model: it has no effort, and no model to name."""
-
-
 @dataclass(frozen=True)
 class WorkerRequest:
     """A request for a worker that reviews for a partition.
@@ -236,7 +232,7 @@ def _rules(request: WorkerRequest, partition: str) -> Provenance:
     if request.effort or request.model not in (None, RULES_PARTITION):
         hint = "leave --runner-model and --runner-effort out"
         why = f"is no model: its partition is {RULES_PARTITION!r}, and it has no effort"
-        raise NoSuchEffort(f"{name} {why}", hint=hint)
+        raise UsageRefused(f"{name} {why}", "no-such-effort", hint=hint)
     if partition != RULES_PARTITION:
         hint = f"say --model {RULES_PARTITION}, or name a runner that is a model"
         raise PartitionMismatch(f"{name} reviews for {only} only, not for {partition!r}", hint=hint)

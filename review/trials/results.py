@@ -311,10 +311,6 @@ _FAULTS = {
 }
 
 
-class NoSeed(InputRejected):
-    """No case can be made of this note, or of this answer."""
-
-
 def render_seed_prompt(gate: Gate, note: NoteText) -> str:
     """The prompt that asks a model for a seed; its answer goes to `case_of_answer`."""
     framed_gate = framed("GATE", f"{gate.gate_id} ({gate.path})", gate.text)
@@ -324,15 +320,15 @@ def render_seed_prompt(gate: Gate, note: NoteText) -> str:
 
 
 def case_of_answer(answer: str, note: NoteText) -> str:
-    """Make a draft of a case of what a model answered, or raise NoSeed."""
+    """Make a draft of a case of what a model answered; refuse an answer that is none."""
     text = answer.strip() + "\n"
     if text.startswith("NONE:"):
-        raise NoSeed(f"{note.path}: the model made no seed: {text[5:].strip()}")
+        raise InputRejected(f"{note.path}: the model made no seed: {text[5:].strip()}", "no-seed")
     changed = body_ratio(note.text, text)
     if text.strip() == note.text.strip() or changed > _MOST_CHANGED:
         much = f"the answer changes {changed:.0%} of the words of {note.path}"
         message = f"{much}; a seed is a small edit, of {_MOST_CHANGED:.0%} at most"
-        raise NoSeed(message, hint="ask again, or take another note")
+        raise InputRejected(message, "no-seed", hint="ask again, or take another note")
     return _draft(text, note)
 
 
@@ -344,7 +340,7 @@ def case_by_rule(corpus: Corpus, gate: Gate, note: NoteText) -> str | None:
     before, after = (judge_case(corpus, gate, one, note.path) for one in (note.text, text))
     if before is not Decision.PASS or after is Decision.PASS:
         decided = f"the rule {gate.rule} decides {before} before the edit, {after} after it"
-        raise NoSeed(f"{note.path}: {decided}", hint="take another note")
+        raise InputRejected(f"{note.path}: {decided}", "no-seed", hint="take another note")
     return _draft(text, note)
 
 

@@ -13,12 +13,8 @@ from review.store import companions_of, has_content
 _JOB_FOLDER = re.compile(r"review-job-[0-9]+", re.ASCII)
 
 
-class StoreLost(StoreRefused):
-    """There is no store where one is configured, and the folders of its jobs are there."""
-
-
 def open_store(*, write: bool, make: bool = True) -> None:
-    """Open the configured store as `ensure_store` does, or raise StoreLost."""
+    """Open the configured store as `ensure_store` does, but make none in place of a lost one."""
     store.ensure_store(write=write, make=make, before_making=refuse_lost)
 
 
@@ -41,9 +37,10 @@ def refuse_lost() -> None:
             continue
         folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
         left = " and ".join(file.name for file in companions_of(database))
-        raise StoreLost(
+        raise StoreRefused(
             f"there is no store at {database}, but {folders} of jobs in {place}, made by the store"
             f" {owner}: no new one was made",
+            "store-lost",
             hint="see that COMMONPLACE_REVIEW_DB names the store (a path or a postgres:// URL); or"
             f" {f'move {left} away, then ' if left else ''}put a copy of the store in its place"
             " (docs/commands.md, Backup and restore); or, to start anew without it, move the folders"

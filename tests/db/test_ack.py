@@ -9,15 +9,10 @@ import pytest
 
 from review.acceptance.ack import (
     AckRequest,
-    GateChangedToo,
-    NoEvidence,
-    NoteEdited,
-    Superseded,
     ack_gate_review,
 )
 from review.knowledge_base import NoSuchNote, UnknownGate, UnreadableFile
 from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ReviewStore
-from review.selection.names import NotOneGate
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
     NOTE,
@@ -31,6 +26,7 @@ from tests.builders import (
     write_gate,
     write_note,
 )
+from tests.helpers.refusals import refuses
 from tests.helpers.reviewed import FAIL, UNDECIDED, WARN, current, ingest, open_corpus, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -122,7 +118,7 @@ class TestAck:
 
 class TestEvidence:
     def test_without_any_review_is_refused_and_writes_nothing(self, root):
-        with pytest.raises(NoEvidence, match=r"kb/notes/a.md prose/x"):
+        with refuses("no-evidence", match=r"kb/notes/a.md prose/x"):
             ack(root)
 
         assert not Acceptance.objects.exists()
@@ -135,20 +131,20 @@ class TestEvidence:
     def test_a_review_without_a_usable_decision_is_none(self, root, review):
         review_pairs(root, ("a.md", "prose/x"), review=review)
 
-        with pytest.raises(NoEvidence):
+        with refuses("no-evidence"):
             ack(root)
 
     def test_of_another_partition_is_none(self, root):
         review_pairs(root, ("a.md", "prose/x"), model_partition="gpt-5-1")
 
-        with pytest.raises(NoEvidence, match=PARTITION):
+        with refuses("no-evidence", match=PARTITION):
             ack(root)
 
     def test_of_another_gate_is_none_and_holds_up_the_others(self, root):
         review_pairs(root, ("a.md", "prose/x"))
         write_note(root, "a.md", EDITED)
 
-        with pytest.raises(NoEvidence, match=r"prose/y.*nothing was acked"):
+        with refuses("no-evidence", match=r"prose/y.*nothing was acked"):
             ack(root, "prose/x", "prose/y")
 
         assert Acceptance.objects.count() == 1
@@ -163,7 +159,7 @@ class TestEvidence:
         assert result.acked[0].review_pair_id == first
 
     def test_names_every_pair_that_stands_in_the_way(self, root):
-        with pytest.raises(NoEvidence) as refused:
+        with refuses("no-evidence") as refused:
             ack(root, "prose/x", "prose/y")
 
         assert "prose/x" in refused.value.message
@@ -175,7 +171,7 @@ class TestTheTextThatWasLookedAt:
         review_pairs(root, ("a.md", "prose/x"))
         write_note(root, "a.md", EDITED)
 
-        with pytest.raises(NoteEdited, match=sha256(EDITED)):
+        with refuses("note-edited", match=sha256(EDITED)):
             ack(root, expect_note_sha256=sha256("what I read"))
 
         assert Acceptance.objects.count() == 1
@@ -191,7 +187,7 @@ class TestTheTextThatWasLookedAt:
         write_note(root, "a.md", EDITED)
         write_gate(root, "prose/x", CHANGED_GATE)
 
-        with pytest.raises(GateChangedToo, match=r"kb/notes/a\.md prose/x"):
+        with refuses("gate-changed-too", match=r"kb/notes/a\.md prose/x"):
             ack(root)
 
         assert Acceptance.objects.count() == 1
@@ -209,7 +205,7 @@ class TestTheTextThatWasLookedAt:
         write_note(root, "a.md", EDITED)
         write_gate(root, "prose/y", make_gate("prose/y", body="Another question.\n"))
 
-        with pytest.raises(GateChangedToo):
+        with refuses("gate-changed-too"):
             ack(root, "prose/x", "prose/y")
 
         assert current("a.md", "prose/x").event.kind == AcceptanceKind.FULL_REVIEW
@@ -219,7 +215,7 @@ class TestNames:
     def test_a_bundle_is_not_acked_unseen(self, root):
         review_pairs(root, ("a.md", "prose/x"))
 
-        with pytest.raises(NotOneGate) as refused:
+        with refuses("not-one-gate") as refused:
             ack(root, "prose")
 
         assert "prose/x, prose/y" in refused.value.hint
@@ -274,7 +270,7 @@ class TestRace:
             note=note_path("a.md"), gates=("prose/x",), model_partition=PARTITION, actor="human:ana"
         )
 
-        with pytest.raises(Superseded, match=r"kb/notes/a\.md prose/x"):
+        with refuses("superseded", match=r"kb/notes/a\.md prose/x"):
             ack_gate_review(request, corpus=behind, now=LATER)
 
         assert current().decision == Decision.FAIL

@@ -6,13 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from review.acceptance.ack import AckRequest, Superseded, ack_gate_review, read_pair_states
+from review.acceptance.ack import AckRequest, ack_gate_review, read_pair_states
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.acceptance.decide import (
     OverrideRequest,
-    PairNotCompleted,
     PairOfAnotherModel,
-    UnknownPair,
     override_acceptance,
     set_decision,
 )
@@ -34,6 +32,7 @@ from tests.builders import (
     note_path,
     write_note,
 )
+from tests.helpers.refusals import refuses
 from tests.helpers.reviewed import (
     FAIL,
     UNDECIDED,
@@ -106,7 +105,7 @@ class TestOverride:
         write_note(root, "a.md", EDITED)
         snapshots = FileSnapshot.objects.count()
 
-        with pytest.raises(Superseded, match=r"kb/notes/a\.md"):
+        with refuses("superseded", match=r"kb/notes/a\.md"):
             override(root, now=LATER)
 
         assert Acceptance.objects.count() == 1
@@ -230,13 +229,13 @@ class TestDecision:
 
 class TestNoDecision:
     def test_on_a_pair_that_does_not_exist(self, root):
-        with pytest.raises(UnknownPair, match="4711"):
+        with refuses("unknown-pair", match="4711"):
             decide(root, 4711)
 
     def test_on_a_pair_that_waits_for_its_review(self, root):
         (job,) = make_jobs(root, ("a.md", "prose/x"))
 
-        with pytest.raises(PairNotCompleted, match="pending"):
+        with refuses("pair-not-completed", match="pending"):
             decide(root, job.pairs[0].review_pair_id)
 
     @pytest.mark.parametrize(

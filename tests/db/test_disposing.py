@@ -10,9 +10,10 @@ from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import fingerprint, sha256_hex
 from review.models import Disposition, Finding
 from review.protocol.fix_answers import FixAnswer
-from review.queue.triage import UnknownFinding, dispose_each
+from review.queue.triage import dispose_each
 from review.vocabulary import DispositionState
 from tests.builders import NOTE, NOW, gate_path, make_root, note_path, write_note
+from tests.helpers.refusals import refuses
 from tests.helpers.reviewed import WARN, open_corpus, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -80,7 +81,7 @@ class TestDispose:
     def test_an_unknown_fingerprint_names_near_ones(self, root, finding):
         wrong = finding.fingerprint[:-1] + ("0" if finding.fingerprint[-1] != "0" else "1")
 
-        with pytest.raises(UnknownFinding) as refused:
+        with refuses("unknown-finding") as refused:
             dispose(root, wrong)
 
         assert finding.fingerprint in refused.value.hint

@@ -9,10 +9,10 @@ from review.errors import StoreRefused
 from review.models import ReviewStore
 from review.store import opening
 from review.store.errors import (
-    StoreForeign,
     StoreNewer,
     StoreOlder,
 )
+from tests.helpers.refusals import refuses
 
 
 @pytest.mark.django_db
@@ -47,7 +47,7 @@ class TestOpenDatabase:
     def test_that_holds_something_else_is_refused(self, monkeypatch):
         monkeypatch.setattr(opening, "applied_migrations", lambda **_kw: frozenset())
 
-        with pytest.raises(StoreForeign) as refused:
+        with refuses("store-foreign") as refused:
             store.ensure_store(write=True)
 
         assert isinstance(refused.value, StoreRefused)

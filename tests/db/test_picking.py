@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.acceptance.ack import GateEdited, NoteEdited
-from review.acceptance.ack_selection import NothingPicked, Pick, ack_picks, request_reviews
+from review.acceptance.ack_selection import Pick, ack_picks, request_reviews
 from review.acceptance.decide import OverrideRequest, override_acceptance
 from review.models import CurrentAcceptance, ReviewJob
 from review.vocabulary import AcceptanceKind, Grouping, JobStatus
@@ -22,6 +21,7 @@ from tests.builders import (
     write_gate,
     write_note,
 )
+from tests.helpers.refusals import refuses
 from tests.helpers.reviewed import WARN, current, open_corpus, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +109,7 @@ class TestAckPicks:
         assert all(len(answer.acked) == 1 for answer in answers)
 
     def test_nothing_picked_is_refused(self, root):
-        with pytest.raises(NothingPicked):
+        with refuses("nothing-picked"):
             ack(root)
 
 
@@ -167,11 +167,11 @@ class TestOverridingWhatWasShown:
         assert current().event.kind == AcceptanceKind.OVERRIDE
 
     @pytest.mark.parametrize(
-        ("field", "error"),
-        [("expect_note_sha256", NoteEdited), ("expect_gate_sha256", GateEdited)],
+        ("field", "code"),
+        [("expect_note_sha256", "note-edited"), ("expect_gate_sha256", "gate-edited")],
     )
-    def test_refuses_another_text(self, root, field, error):
-        with pytest.raises(error, match="since you read it"):
+    def test_refuses_another_text(self, root, field, code):
+        with refuses(code, match="since you read it"):
             self.override(root, **{field: "0" * 64})
 
         assert not CurrentAcceptance.objects.exists()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from review.ingest import load
 from review.ingest.ingest import ingest_job
 from review.ingest.load import IngestRequest, JobMoved, JobReplaced
 from review.job_files import ArtifactNotWritten, ArtifactStore
-from review.models import JobEvent, ReviewJob, ReviewPair
+from review.models import JobEvent, Parent, ReviewJob, ReviewPair
 from review.recovery import recover as recovery
+from review.recovery.close import salvage_job
+from review.runners.process.run import new_mark
+from review.runners.registry import Access
+from review.runners.run import RunRecord
 from review.vocabulary import FailureCode, Grouping, JobStatus, PairStatus
 from tests.builders import (
     NOTE,
@@ -235,6 +240,26 @@ class TestIngest:
 
         assert [item.code for item in answer.refused] == ["job-already-completed"]
         assert ReviewPair.objects.completed().count() == 2
+
+
+class TestSalvage:
+    def test_keeps_the_fullest_of_the_outputs_that_runs_have_left(self, root, job_id):
+        write_output(root, job_id, only=[1])
+        folder = (root / ReviewJob.objects.get(pk=job_id).prompt_path).parent
+        for name, kept in (("run-1", [1, 2]), ("run-2", [2])):
+            (folder / name).mkdir()
+            (folder / name / "output.md").write_bytes(make_output(job_id, WARN, only=kept))
+            record = RunRecord("codex", Access.WRITE, new_mark(), "", "none.md", 0, 60.0)
+            (folder / name / "run.json").write_bytes(msgspec.json.encode(record))
+
+        parent = Parent("here", 1, LATER)
+        answer = salvage_job(
+            job_id, actor="agent:next", parent=parent, config=make_config(root), now=LATER
+        )
+
+        assert answer.status == JobStatus.COMPLETED
+        assert {pair.decision for pair in ReviewPair.objects.all()} == {"warn"}
+        assert list(folder.glob("run-*")) == []
 
 
 class TestLateWorkers:

@@ -103,7 +103,7 @@ class TestMissingFile:
         said = [look(root, f"pages={limit}") for limit in limits]
 
         assert len(said) > 3
-        assert {words.partition("|")[0] for words in said} == {"StoreFull"}
+        assert {words.partition("|")[0] for words in said} == {"store-full"}
         assert look(root).endswith(" 0")
 
     @pytest.mark.django_db
@@ -135,7 +135,7 @@ class TestMissingFile:
 
         kind, message, hint = look(root).split("|")
 
-        assert kind == "StoreNotOpened"
+        assert kind == "store-not-opened"
         assert str(file) in message
         assert hint
 
@@ -144,9 +144,11 @@ class TestFileOfAnotherKind:
     @pytest.mark.parametrize(
         ("content", "kind"),
         [
-            pytest.param(b"not a database", "StoreCorrupt", id="text"),
-            pytest.param(b"SQLite format 3\0" + b"\0" * 20, "StoreCorrupt", id="cut-in-its-header"),
-            pytest.param(b"SQLite format 3\0" + b"\xff" * 900, "StoreCorrupt", id="noise"),
+            pytest.param(b"not a database", "store-corrupt", id="text"),
+            pytest.param(
+                b"SQLite format 3\0" + b"\0" * 20, "store-corrupt", id="cut-in-its-header"
+            ),
+            pytest.param(b"SQLite format 3\0" + b"\xff" * 900, "store-corrupt", id="noise"),
         ],
     )
     def test_is_refused_with_a_hint(self, root, file, content, kind):
@@ -170,7 +172,7 @@ class TestFileOfAnotherKind:
 
         said = look(root, "write")
 
-        assert said.startswith("StoreForeign|")
+        assert said.startswith("store-foreign|")
         assert file.read_bytes() == before
         assert names(file.parent) == [file.name]
 
@@ -180,19 +182,19 @@ class TestFileOfAnotherKind:
             foreign.execute("CREATE TABLE django_migrations (app, name)")
             foreign.execute("INSERT INTO django_migrations VALUES ('blog', '0001_initial')")
 
-        assert look(root, "write").startswith("StoreForeign|")
+        assert look(root, "write").startswith("store-foreign|")
 
     def test_that_is_a_folder_is_refused(self, root, file):
         file.mkdir(parents=True)
 
-        assert look(root).startswith("StoreNotOpened|")
+        assert look(root).startswith("store-not-opened|")
 
     @pytest.mark.parametrize("size", [9_000, 50_000], ids=["early", "late"])
     def test_that_was_cut_is_refused(self, root, file, made, size):
         copy(made, file)
         os.truncate(file, size)
 
-        assert look(root, "write").startswith("StoreCorrupt|")
+        assert look(root, "write").startswith("store-corrupt|")
 
     def test_made_without_our_mark_but_by_us_is_taken(self, root, file, made):
         copy(made, file)
@@ -210,7 +212,7 @@ class TestVersion:
 
         kind, message, hint = look(root).split("|")
 
-        assert kind == "StoreOlder"
+        assert kind == "store-older"
         assert "0002" in message
         assert "commonplace migrate" in hint
 
@@ -224,7 +226,7 @@ class TestVersion:
 
         kind, message, _hint = look(root).split("|")
 
-        assert kind == "StoreNewer"
+        assert kind == "store-newer"
         assert "9999_later" in message
 
     def test_migrations_of_other_apps_do_not_matter(self, root, file, made):
@@ -286,7 +288,7 @@ class TestReadOnlyFile:
 
         kind, message, hint = self.look(root, "read").split("|")
 
-        assert kind == "StoreNotOpened"
+        assert kind == "store-not-opened"
         assert "recent writes" in message
         assert "copy" in hint
 
@@ -295,7 +297,7 @@ class TestReadOnlyFile:
 
         kind, message, hint = self.look(root, "write").split("|")
 
-        assert kind == "StoreReadOnly"
+        assert kind == "store-read-only"
         assert str(file) in message
         assert hint
 
@@ -305,5 +307,5 @@ class TestReadOnlyFile:
 
         said = self.look(root, "read").split("|")
 
-        assert said[0] == "StoreNotOpened"
+        assert said[0] == "store-not-opened"
         assert "permissions" in said[2]

@@ -68,7 +68,7 @@ class TestServer:
 
         said = look(root, "write", database=database)
 
-        assert said.startswith("StoreForeign|")
+        assert said.startswith("store-foreign|")
         with psycopg.connect(database) as connection:
             tables = connection.execute("SELECT relname FROM pg_stat_user_tables").fetchall()
         assert tables == [("mine",)]
@@ -77,36 +77,36 @@ class TestServer:
         look(root, database=database)
         change(database, "DELETE FROM django_migrations WHERE name LIKE '0002%'")
 
-        assert look(root, database=database).startswith("StoreOlder|")
+        assert look(root, database=database).startswith("store-older|")
 
     def test_a_standby_serves_a_reader_and_refuses_a_writer(self, root, database):
         look(root, database=database)
         standby = f"{database}&options=-c%20default_transaction_read_only%3Don"
 
         assert look(root, "read", database=standby).endswith(" 0")
-        assert look(root, "write", database=standby).startswith("StoreReadOnly|")
+        assert look(root, "write", database=standby).startswith("store-read-only|")
 
     def test_a_database_that_is_not_there_is_named(self, root):
         said = look(root, database=url_of("no_such_database")).split("|")
 
-        assert said[0] == "StoreNotOpened"
+        assert said[0] == "store-not-opened"
         assert "no_such_database" in said[1]
 
     def test_a_server_that_does_not_answer_means_try_again(self, root):
         said = look(root, database="postgres://ana:hunter2@127.0.0.1:1/kb")
 
-        assert said.startswith("StoreUnreachable|")
+        assert said.startswith("store-unreachable|")
         assert "hunter2" not in said
 
     @pytest.mark.parametrize(
         ("option", "kind"),
         [
-            pytest.param("nosuchoption=1", "StoreNotOpened", id="unknown"),
-            pytest.param("connect_timeout=soon", "StoreNotOpened", id="no-number"),
-            pytest.param("sslmode=bogus", "StoreNotOpened", id="sslmode"),
-            pytest.param("options=-c%20nosuch%3D1", "StoreNotOpened", id="setting"),
-            pytest.param("options=-c%20search_path%3Dnosuch", "StoreNotOpened", id="schema"),
-            pytest.param("service=nosuch", "StoreNotOpened", id="service"),
+            pytest.param("nosuchoption=1", "store-not-opened", id="unknown"),
+            pytest.param("connect_timeout=soon", "store-not-opened", id="no-number"),
+            pytest.param("sslmode=bogus", "store-not-opened", id="sslmode"),
+            pytest.param("options=-c%20nosuch%3D1", "store-not-opened", id="setting"),
+            pytest.param("options=-c%20search_path%3Dnosuch", "store-not-opened", id="schema"),
+            pytest.param("service=nosuch", "store-not-opened", id="service"),
             pytest.param("application_name=ours&keepalives=1", "", id="fine"),
             pytest.param("pooler=transaction", "", id="pooler"),
         ],
@@ -129,7 +129,7 @@ class TestServer:
             finally:
                 server.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
 
-        assert said.startswith("StoreNotOpened|")
+        assert said.startswith("store-not-opened|")
         assert "does not let this user" in said
 
     @pytest.mark.parametrize(

@@ -274,3 +274,15 @@ class TestDeletedQuotes:
         write_note(root, "a.md", "An opening.\n\n" + NOTE + "\nMore.\n")
 
         assert len(ack(root).acked) == 1
+
+    def test_of_one_place_of_two_keep_it_and_moving_both_does_not(self, tmp_path):
+        gate = make_gate("prose/x", watches="[body]", staleness="rewrite(0.9)")
+        twice = f"{NOTE}\n## More\n\n{self.QUOTE}.\n"
+        root = make_root(tmp_path, notes={"a.md": twice}, gates={"prose/x": gate})
+        review_pairs(root, ("a.md", "prose/x"), review=WARN)
+
+        write_note(root, "a.md", NOTE)
+        assert [item.code for item in ack(root).refused] == ["quote-gone"]
+
+        write_note(root, "a.md", "An opening.\n\n" + twice)
+        assert len(ack(root).acked) == 1

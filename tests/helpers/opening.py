@@ -37,10 +37,10 @@ try:
         row = ReviewStore.objects.get()
     print(row.store_id, row.acceptance_revision)
 except ReviewError as refusal:
-    print(type(refusal).__name__, refusal.message, refusal.hint, sep="|")
+    print(refusal.code, refusal.message, refusal.hint, sep="|")
 except DatabaseError as error:
     known = store.refusal_of(error)
-    print(type(known).__name__, known and known.message, sep="|")
+    print(known and known.code, known and known.message, sep="|")
 """
 
 

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from commonplace_site.logs import MAX_LINE, SafeFormatter
-from commonplace_site.settings.secret import SecretKeyRefused, secret_key
+from commonplace_site.settings.secret import secret_key
 from review.protocol.telemetry import (
     CUT,
     MAX_BYTES,
@@ -22,6 +22,7 @@ from review.runners.process.run import worker_environment
 from tests.builders import make_jobs, make_output, make_root
 from tests.helpers.commands import run
 from tests.helpers.forked import run_forked
+from tests.helpers.refusals import refuses
 
 PASSWORD = "hunter2-hunter2"
 KEY = "K" * 20 + "-this-key-signs-every-session"
@@ -70,7 +71,7 @@ class TestKey:
         path.write_text(KEY)
         path.chmod(mode)
 
-        with pytest.raises(SecretKeyRefused, match="open to other users"):
+        with refuses("secret-key-refused", match="open to other users"):
             secret_key(path)
 
     def test_is_told_in_no_refusal(self, tmp_path):
@@ -78,7 +79,7 @@ class TestKey:
         path.touch(mode=0o600)
         path.write_text(KEY[:20])
 
-        with pytest.raises(SecretKeyRefused) as refused:
+        with refuses("secret-key-refused") as refused:
             secret_key(path)
 
         assert KEY[:20] not in refused.value.message + refused.value.hint

@@ -18,7 +18,6 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandParser
 from django.core.servers.basehttp import WSGIRequestHandler, WSGIServer, run
-from django.core.wsgi import get_wsgi_application
 
 from review.errors import Conflict, ReviewError, UsageRefused
 from review.management.kit import ExitCode, Options, ReviewCommand, positive_int, word
@@ -30,18 +29,6 @@ DEFAULT_PORT = 8000
 MAX_PORT = 65_535
 # Seconds, for a look whether somebody listens.
 _PATIENCE = 2
-
-
-class NoHostName(UsageRefused):
-    """The server would listen everywhere, and no name is allowed for it."""
-
-
-class NoSuchHost(UsageRefused):
-    """The name to listen on is no machine's."""
-
-
-class PortRefused(ReviewError):
-    """The system does not let this user listen on the port, or it is in use."""
 
 
 class Command(ReviewCommand):
@@ -77,11 +64,13 @@ class Command(ReviewCommand):
             self._say_link(host, options["port"])
             self._look_for_server(host, options["port"])
             return
+        from commonplace_site.wsgi import application
+
         try:
             run(
                 host,
                 options["port"],
-                get_wsgi_application(),
+                application,
                 ipv6=":" in host,
                 threading=True,
                 server_cls=WholeRequestServer,
@@ -90,7 +79,9 @@ class Command(ReviewCommand):
         except KeyboardInterrupt:
             return
         except socket.gaierror as error:
-            raise NoSuchHost(f"{host!r} is no address of this machine: {error.strerror}") from error
+            raise UsageRefused(
+                f"{host!r} is no address of this machine: {error.strerror}", "no-such-host"
+            ) from error
         except OSError as error:
             raise _named(error, host, options["port"]) from error
 
@@ -125,8 +116,9 @@ def _allow(host: str) -> None:
     """Allow the name we listen on; a server that listens everywhere needs a configured name."""
     if host in ("0.0.0.0", "::"):  # noqa: S104
         if not settings.NAMED_HOSTS:
-            raise NoHostName(
+            raise UsageRefused(
                 f"{host} is every address of this machine, and no name is allowed for it",
+                "no-host-name",
                 hint="set COMMONPLACE_HOSTS to the names that browsers will use",
             )
         return
@@ -136,17 +128,21 @@ def _allow(host: str) -> None:
 def _named(error: OSError, host: str, port: int) -> Exception:
     """The refusal that the error of listening means; itself where it came of something else."""
     if error.errno == errno.EADDRINUSE:
-        return PortRefused(
+        return ReviewError(
             f"port {port} of {host} is in use: Address already in use",
+            "port-refused",
             hint=f"give another --port; if it is a server of this base: {_command(host, port)} --link",
         )
     if error.errno in (errno.EACCES, errno.EPERM) and error.filename is None:
-        return PortRefused(
+        return ReviewError(
             f"port {port} of {host} is not for this user: {error.strerror}",
+            "port-refused",
             hint=f"ports below 1024 are the system's; give another, such as --port {DEFAULT_PORT}",
         )
     if error.errno == errno.EADDRNOTAVAIL:
-        return NoSuchHost(f"{host!r} is no address of this machine: {error.strerror}")
+        return UsageRefused(
+            f"{host!r} is no address of this machine: {error.strerror}", "no-such-host"
+        )
     return error
 
 

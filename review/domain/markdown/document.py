@@ -47,7 +47,7 @@ _SITE_LINK = re.compile(
     r"|\[([^\[\]]*+)\]\(\s*(?:\{\{[^{}]*+\}\})?\{%-?\s*(?:post_url|link)\s+([^\s%]++)[^{}%]*+%\}\s*\)"
 )
 # By the mark that opens it: the one that closes it.
-_CLOSERS = {"%%": "%%", "<%": "%>", "{#": "#}", "{/*": "*/}", "{{": "}}", "{%": "%}"}
+_CLOSERS = {"%%": "%%", "<%": "%>", "{#": "#}", "{/*": "*/}", "{`": "`}", "{{": "}}", "{%": "%}"}
 _SLOTS = frozenset({"<%", "{{", "{%"})
 _CODE_SHORTCODE = re.compile(
     r"(?:\{\{[<%]|(\{%)-?)\s*(highlight|code-toggle|code|comment|mermaid|math|katex)\b(?!.*/[>%]\}\})"
@@ -64,9 +64,9 @@ _MARKER_LINE = re.compile(
     r"|(?:\{%|\{\{[<%])(?:(?![>%]\}).)*$|:::",
     re.MULTILINE,
 )
-# Of MDX, where a fence may follow a tag without a blank line.
+# Of MDX, where Markdown may follow a tag without a blank line.
 _MODULE_LINE = re.compile(
-    r"(?:import|export)\s|<[A-Z][^<>\n]*>[ \t]*\n(?=[ \t]*(?:`{3}|~{3}|<[A-Z]))"
+    r"(?m)(?:import|export)\s|</?[A-Z][^<>\n]*>[ \t]*$|</?\w[^<>\n]*>[ \t]*\n[ \t]*(?:`{3}|~{3})"
 )
 # Behind the bracket of a link or the colon of a definition: what a site makes the address of.
 _SLOT_ADDRESS = re.compile(

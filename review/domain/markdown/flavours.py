@@ -43,7 +43,7 @@ FLAVOURS: Mapping[str, Flavour] = MappingProxyType(
         for flavour in (
             COMMONMARK,
             Flavour("dendron", math=True, target_last=True, anchors="github"),
-            Flavour("docusaurus", frozenset({"{/*", "import"}), math=True, wikilinks=False,
+            Flavour("docusaurus", frozenset({"{/*", "{`", "import"}), math=True, wikilinks=False,
                     ids_in_comments=True, anchors="docusaurus"),
             Flavour("github", math=True, anchors="github"),
             Flavour("hugo", frozenset({"{{"}), wikilinks=False, definition_lists=True,

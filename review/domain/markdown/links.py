@@ -350,9 +350,6 @@ class RepositoryFacts(Protocol):
     def make_targets(self) -> frozenset[str] | None:
         """The targets of the Makefile at the root; None if they are not known."""
 
-    def share_with(self, key: str) -> float:
-        """Return the share of the notes whose frontmatter has a value for a key."""
-
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:

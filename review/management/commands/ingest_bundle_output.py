@@ -36,10 +36,6 @@ MAX_TELEMETRY_BYTES = 1_000_000
 _NOTHING = "no open job of yours has a finished output (see --all-actors)"
 
 
-class BadTelemetry(InputRejected):
-    """`--telemetry-json` is not a JSON object."""
-
-
 class Command(ReviewCommand):
     exit_codes = {
         ExitCode.FAILED: "a job ended failed: a pair is missing; complete pairs were kept",
@@ -120,7 +116,9 @@ class Command(ReviewCommand):
             data = self.read_input(where, max_bytes=MAX_TELEMETRY_BYTES)
             telemetry = decode(data, dict[str, Any], source=f"--telemetry-json {where}")
         except NotThisDocument as error:
-            raise BadTelemetry(error.message, hint="expected one JSON object") from error
+            raise InputRejected(
+                error.message, "bad-telemetry", hint="expected one JSON object"
+            ) from error
         if names_no_model(telemetry):
             self.warn("--telemetry-json: its model is no name; nothing was held against the job")
         return telemetry

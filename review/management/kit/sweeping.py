@@ -18,9 +18,9 @@ from typing import Any, TextIO
 from django.utils import timezone
 
 from review.batches import BatchDispatch
-from review.broker.application import NoWorkers, make_application, send_job
+from review.broker.application import make_application, send_job
 from review.domain.printing import printable_line
-from review.errors import UsageRefused
+from review.errors import InputRejected, UsageRefused
 from review.jobs.board import find_jobs
 from review.management.kit import (
     Arguments,
@@ -264,8 +264,9 @@ def _sender(worker: Worker, partition: str) -> Callable[[int], None]:
     application, runner_name = make_application(worker.config), worker.provenance.runner
     declared = worker.config.workers.get(partition)
     if declared is None or declared.runner != runner_name:
-        raise NoWorkers(
+        raise InputRejected(
             f"kb/review.toml declares no workers for {partition!r} with the runner {runner_name!r}",
+            "no-workers",
             hint=f'add there: [workers."{partition}"] with runner = "{runner_name}"',
         )
     return partial(send_job, application, partition=partition)

@@ -41,7 +41,6 @@ from review.runners.cli.output import (
     text,
 )
 from review.runners.outcome import Account, RunnerFailure, RunnerOutcome, Tokens, cost_of
-from review.runners.registry import RunnerNotInstalled
 from review.runners.verify import holds_review
 from review.settings.file import ApiKind, RunnerSettings
 from review.vocabulary import FailureCode
@@ -244,10 +243,6 @@ _LONGEST_HOLD = 60.0
 _SPREAD = 2.0
 
 
-class KeyNotSet(InputRejected):
-    """The environment variable that holds the provider's key is not set."""
-
-
 def open_provider(
     settings: RunnerSettings, *, environ: Mapping[str, str] = os.environ
 ) -> ApiProvider:
@@ -255,15 +250,17 @@ def open_provider(
     kind = settings.kind or ApiKind.OPENAI
     default, provider = _PROVIDERS[kind]
     if importlib.util.find_spec(kind.value) is None:
-        raise RunnerNotInstalled(
+        raise InputRejected(
             f"runner {settings.name!r} needs the package {kind.value!r}, which is not installed",
+            "runner-not-installed",
             hint="pip install 'commonplace-review[api]'",
         )
     variable = default if settings.key is None else settings.key
     key = environ.get(variable, "").strip() if variable else ""
     if variable and not key:
-        raise KeyNotSet(
+        raise InputRejected(
             f"runner {settings.name!r} reads its key from {variable}, which is not set",
+            "key-not-set",
             hint=f"set it, or name another as `key` of [runners.{settings.name}]; empty sends none",
         )
     return provider(settings, key=key)

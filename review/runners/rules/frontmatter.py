@@ -17,7 +17,6 @@ _FEWEST_WORDS = 4
 _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
 _DEEP = 3  # a level
-_USUAL = 0.5  # of the notes
 _HOME = re.compile(r"(?:^|/)_?(?:index|root|home|.*(?:template|skeleton).*)\.mdx?$", re.IGNORECASE)
 _HIDDEN = re.compile(r"<!--|\s+---")  # a frontmatter that is none
 _TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
@@ -156,9 +155,8 @@ def missing_description(page: Page) -> Findings:
     said = "the description is empty" if line else "there is no description"
     if line and page.frontmatter.fields[page.description_key]:
         said = "the description is a list or a mapping, expected one text"
-    facts = page.given.repository
-    is_unused = facts is not None and facts.share_with(page.description_key) < _USUAL
-    yield page.finding(said, line, severity=info_if(is_unused))
+    # Where and of what a site shows descriptions, the note does not tell.
+    yield page.finding(said, line, severity=Severity.INFO)
 
 
 @rule(
@@ -176,7 +174,10 @@ def description_length(page: Page) -> Findings:
     elif size > _LONGEST_DESCRIPTION:
         said = f"the description has {size} characters, over {_LONGEST_DESCRIPTION}"
     if said:
-        yield page.finding(said, page.field_line(page.description_key))
+        # How long is too long depends on where it is shown; an index may need no more words.
+        is_unsure = size > _LONGEST_DESCRIPTION or not description.isascii()
+        severity = info_if(is_unsure or bool(_HOME.search(page.given.note_path)))
+        yield page.finding(said, page.field_line(page.description_key), severity=severity)
 
 
 @rule(
@@ -188,7 +189,8 @@ def description_repeats_title(page: Page) -> Findings:
     description, title = plain(page.field(page.description_key)), plain(page.title)
     if description and title and not _adds_something(description, title):
         said = f"the description says no more than the title {shown(page.title)}"
-        yield page.finding(said, page.field_line(page.description_key))
+        severity = info_if(bool(_HOME.search(page.given.note_path)))
+        yield page.finding(said, page.field_line(page.description_key), severity=severity)
 
 
 def _adds_something(description: str, title: str) -> bool:

@@ -78,8 +78,9 @@ class Page:
 
     @property
     def headings(self) -> list[Block]:
-        """The headings in order, without those in quotations and lists."""
-        return [b for b in self.blocks if b.kind is BlockKind.HEADING and not b.inside]
+        """The author's own headings in order, without those in quotations and lists."""
+        blocks = [] if self.is_foreign else self.blocks
+        return [b for b in blocks if b.kind is BlockKind.HEADING and not b.inside]
 
     @property
     def prose(self) -> list[Block]:
@@ -89,8 +90,13 @@ class Page:
     @property
     def is_foreign(self) -> bool:
         """True for legal texts, and for a clipping, whose frontmatter gives its source."""
-        is_clipping = any(self.field(key).startswith("http") for key in ("source", "url"))
+        is_clipping = any(self.field(key).startswith("http") for key in ("source", "url", "link"))
         return is_clipping or bool(_LEGAL.search(self.given.note_path))
+
+    @property
+    def is_of_vault(self) -> bool:
+        """True where notes are titled by their files, and shown with the lines they are written in."""
+        return self.given.flavour.name in ("dendron", "logseq", "obsidian")
 
     @property
     def sections(self) -> Iterator[tuple[Block | None, Block]]:

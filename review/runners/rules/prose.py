@@ -144,7 +144,8 @@ def long_paragraphs(page: Page) -> Findings:
     for block in page.prose:
         words = max(map(word_count, _HARD_BREAK.split(block.prose)))
         if words > _LONGEST_PARAGRAPH and not _is_no_prose(block):
-            yield block.finding(f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}")
+            said = f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}"
+            yield block.finding(said, severity=info_if(page.is_of_vault))  # may be pasted
 
 
 def _is_no_prose(block: Block) -> bool:
@@ -284,8 +285,9 @@ _PHRASAL = {
 }
 # What somebody said, or a licence, is left as it is.
 _SPEECH = re.compile(r"[*_\s]*[\"“„«「][^\"”“»」]{60}|Permission is hereby granted")
-_SPOKEN = re.compile(r"transcript|podcast|interview-with|logs?[-_ ](?:for|of)\b", re.IGNORECASE)
-_SHOWS_LINES = ("logseq", "obsidian")
+_SPOKEN = re.compile(
+    r"transcript|podcast|youtube|interview-with|logs?[-_ ](?:for|of)\b", re.IGNORECASE
+)
 _GOES_ON = ("-", "'", "\u2019")
 _WITHOUT_STOPS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
@@ -300,7 +302,7 @@ _LONG_WORD = re.compile(r"[a-zA-Z]{2,}")
     "Split it at its conjunctions, or make its parts a list.",
 )
 def overlong_sentences(page: Page) -> Findings:
-    shows_lines = page.given.flavour.name in _SHOWS_LINES
+    shows_lines = page.is_of_vault
     for block in () if _SPOKEN.search(page.given.note_path) else page.prose:
         for start, end in () if _SPEECH.match(block.text) else sentences(block.prose):
             sentence = block.prose[start:end]

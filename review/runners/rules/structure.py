@@ -17,14 +17,18 @@ from review.vocabulary import Severity
 _TOP = 1
 _FEWEST_LABELS = 3
 _COMPONENT = re.compile(r"\s*<[A-Z]\w*")  # what stands in it has levels of its own
-_INDEX = re.compile(r"(?:^|/)_?(?:index|readme)\.mdx?$", re.IGNORECASE)
+# Parts of a book of mdBook and versions are headings of level 1 there.
+_OF_PARTS = re.compile(r"/summary\.md$|change[-_ ]?log", re.IGNORECASE)
+_FENCE = re.compile(r"^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
 _POINTS = ".:!?*_ "
 _SKELETON = re.compile(
-    r"\.github/|template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
+    r"\.github/|(?:^|[/_. -])(?:daily|journals?)\b|template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
     re.IGNORECASE,
 )
 _STEP = re.compile(r"\d+[.)]\s+(?:\S+\s+){4}")
-_LABEL_WITH_VALUE = re.compile(r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])\s*[^\s:]")
+_LABEL_WITH_VALUE = re.compile(
+    r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])[\s*_]*[^\s:*_]|(?:[A-Z]+ )?/\S*$"
+)
 _CODE = re.compile(r"(`+)[^`]+\1")
 _ODD_FENCE = re.compile(
     r"^ {0,3}(?:`{3,}[^`\n]*[^`\s][^`\n]*`|~{3,}[^~\n]*[^~\s][^~\n]*~)", re.MULTILINE
@@ -37,10 +41,12 @@ _DELIMITER_ROW = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?\|?\s*")
 @rule("there is at most one heading of level 1", "Make the later ones level 2, or split the note.")
 def multiple_h1(page: Page) -> Findings:
     tops = [block for block in page.headings if block.level == _TOP]
-    # The parts of a book of mdBook are headings of level 1 there.
-    is_contents = page.given.note_path.endswith("/SUMMARY.md")
-    for block in tops[1:] if not is_contents else ():
-        yield block.finding(f"a second heading of level 1; the first stands on line {tops[0].line}")
+    # Sections may be of level 1 in a vault, and in a piece of a larger text.
+    is_piece = len(tops) == len(page.headings) and not page.field("title")
+    severity = info_if(is_piece or page.is_of_vault)
+    for block in tops[1:] if not _OF_PARTS.search(f"/{page.given.note_path}") else ():
+        said = f"a second heading of level 1; the first stands on line {tops[0].line}"
+        yield block.finding(said, severity=severity)
 
 
 @rule(
@@ -50,12 +56,8 @@ def multiple_h1(page: Page) -> Findings:
 def heading_level_skips(page: Page) -> Findings:
     # Without a title the text is a piece of another, which begins at any level.
     above = _TOP if page.title or not page.headings else page.headings[0].level
-    framed = {
-        below.line
-        for block, below in pairwise(page.blocks)
-        if block.kind is BlockKind.HTML and _COMPONENT.match(block.text)
-    }
-    for block in page.headings:
+    framed = {below.line for block, below in pairwise(page.blocks) if _COMPONENT.match(block.text)}
+    for block in () if _OF_PARTS.search(page.given.note_path) else page.headings:
         if block.level > above + 1 and block.line not in framed:
             yield block.finding(f"a heading of level {block.level} follows level {above}")
         above = block.level
@@ -65,8 +67,7 @@ def heading_level_skips(page: Page) -> Findings:
     "every heading has text or subsections under it", "Write the section or take its heading out."
 )
 def empty_sections(page: Page) -> Findings:
-    path = page.given.note_path
-    if _SKELETON.search(f"{path} {page.title}"):
+    if page.is_foreign or _SKELETON.search(f"{page.given.note_path} {page.title}"):
         return
     invisible = (BlockKind.RULE, BlockKind.COMMENT)
     blocks = [block for block in page.blocks if block.kind not in invisible]
@@ -75,16 +76,19 @@ def empty_sections(page: Page) -> Findings:
             continue
         is_heading = below is not None and below.kind is BlockKind.HEADING and not below.inside
         is_empty = not below or (is_heading and below.level <= block.level)
-        is_index = block.level == _TOP and _INDEX.search(path)
-        if is_empty and not is_index and not _says_something(block):
-            yield block.finding(f"nothing stands under {shown(block.words)}")
+        if is_empty and not _says_something(block):
+            # Of level 1 it may be of a stub, or a comment of code; in a vault part of an outline.
+            severity = info_if(block.level == _TOP or page.is_of_vault)
+            yield block.finding(f"nothing stands under {shown(block.words)}", severity=severity)
 
 
 def _says_something(heading: Block) -> bool:
-    """True if a heading is the content itself: a link, or a label with its value."""
+    """True if a heading is the content: a link, an address, a sentence, a label with its value."""
     children = heading.token.children or ()
-    return bool(_LABEL_WITH_VALUE.match(heading.words) or _STEP.match(heading.words)) or any(
-        token.type in ("link_open", "image") for token in children
+    return (
+        heading.words.endswith((".", "\u3002"))
+        or bool(_LABEL_WITH_VALUE.match(heading.text) or _STEP.match(heading.words))
+        or any(token.type in ("link_open", "image") for token in children)
     )
 
 
@@ -97,10 +101,10 @@ def duplicate_headings(page: Page) -> Findings:
     path: list[tuple[int, dict[str, int]]] = [(0, {})]  # level, and its subheadings by words
     again: list[tuple[Block, int, dict[str, int]]] = []
     repeated: defaultdict[int, set[str]] = defaultdict(set)
-    for block in () if page.is_foreign else page.headings:
+    for block in page.headings:
         while path[-1][0] >= block.level:
             path.pop()
-        siblings, words = path[-1][1], " ".join(block.words.casefold().split()).strip(_POINTS)
+        siblings, words = path[-1][1], " ".join(block.text.casefold().split()).strip(_POINTS)
         if all(token.type == "code_inline" for token in block.token.children or ()):
             words = ""  # the name of a file, whose state is shown again
         if words and words in siblings:
@@ -123,8 +127,9 @@ def duplicate_headings(page: Page) -> Findings:
     "Close the fence with as many backticks as opened it, indented no less than its opening.",
 )
 def unclosed_fences(page: Page) -> Findings:
-    # A fence with backticks behind it opens none in CommonMark, and does in other dialects.
-    is_odd = _ODD_FENCE.search("\n".join(page.document.lines))
+    # A fence with backticks behind it or a tag above opens none in CommonMark, and does elsewhere.
+    html = (block.text for block in page.blocks if block.kind is BlockKind.HTML)
+    is_odd = _ODD_FENCE.search("\n".join(page.document.lines)) or any(map(_FENCE.search, html))
     is_sure = not is_odd and page.given.flavour.name != "logseq"  # which looks at no indent
     texts = ((block, f"{block.token.info}\n{block.token.content}") for block in _fences(page))
     for block in (block for block, text in texts if not _SCRIPT.match(text)):
@@ -139,7 +144,7 @@ def unclosed_fences(page: Page) -> Findings:
                 "the code fence opened here ends with its list item or quotation, not with a fence"
             )
         else:
-            severity = Severity.FAIL
+            severity = Severity.FAIL if block.token.content.strip() else Severity.WARN
             said = "the code fence opened here is never closed: all that follows is code"
         yield page.finding(said, block.line, severity=severity if is_sure else Severity.INFO)
 
@@ -275,7 +280,7 @@ def _fault_of(alternative: str) -> str:
 def bold_as_heading(page: Page) -> Findings:
     counts = Counter(block.text.strip() for block in page.blocks)
     subtitles = set(_subtitles(page))
-    for block, below in pairwise(page.blocks):
+    for block, below in pairwise(() if page.is_foreign else page.blocks):
         text = block.text.strip()
         if block.kind is not BlockKind.PARAGRAPH or BlockKind.ITEM in block.inside:
             continue

@@ -17,13 +17,13 @@ _UNSPACED_PER_WORD = 3
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 _PUNCTUATION = re.compile("[!-/:-@\\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 _JOINERS = re.compile("[\u2013\u2014/]")
-# Full stops of other scripts: ideographic, Devanagari, Arabic, Urdu, Armenian, Ethiopic, Burmese, Khmer.
-_STOPS = "\u3002\uff01\uff1f\uff0e\uff61\u0964\u0965\u061f\u06d4\u0589\u1362\u1367\u1368\u104a\u104b\u17d4\u17d5"
+# Stops of other scripts: ideographic, Devanagari, Arabic, Urdu, Armenian, Ethiopic, Burmese, Khmer.
+_STOPS = "\u3002\uff01\uff1b\uff1f\uff0e\uff61\u0964\u0965\u061f\u06d4\u0589\u1362\u1367\u1368\u104a\u104b\u17d4\u17d5"
 _TERMINATOR = re.compile(
     f"[.!?\u2026]+[\"'\u201d\u2019)\\]*_\u00bb]*|[{_STOPS}]+[\u300d\u300f\u201d\u2019\uff09\"')*_]*"
 )
 _BREAK = re.compile(
-    "(?: {2}|\\\\|:)\n|[\U0001f300-\U0001faff](?=\\s+[A-Z])|\n[ \t]*(?:\\*\\*|__|[*+-][ \t]|[\u2022\u2013\u2014])"
+    "(?: {2}|\\\\|:[ \ue000]*)\n|[\U0001f300-\U0001faff](?=\\s+[A-Z])|\n[ \t]*(?:\\*\\*|__|[*+-][ \t]|[\u2022\u2013\u2014])"
 )
 _LAST_TOKEN = re.compile(r"(\d\s)?([\w.]+)$")
 _TOKEN_REACH = 16

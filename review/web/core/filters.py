@@ -31,10 +31,6 @@ class UnknownFilter(UsageRefused):
     """The address asks for a filter, or a value of one, that the page does not have."""
 
 
-class BadPlace(UsageRefused):
-    """The address names no place in the list."""
-
-
 @dataclass(frozen=True)
 class Paged(Generic[T]):
     """One page of a list; the URLs are empty where there is nothing to go to."""
@@ -135,7 +131,9 @@ class Filters:
             fits = isinstance(parts, list) and [type(part) for part in parts] == list(kinds)
             if fits and all(map(_is_plain, parts)):
                 return tuple(parts)
-        raise BadPlace(f"{AFTER!r} holds no place in this list", hint="start at the first page")
+        raise UsageRefused(
+            f"{AFTER!r} holds no place in this list", "bad-place", hint="start at the first page"
+        )
 
     def page(self, items: Iterable[T] = (), *, following: Key | None) -> Paged[T]:
         """A page that the next one follows after a key; None on the last page."""

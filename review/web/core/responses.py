@@ -104,10 +104,6 @@ _LEVELS = {"success": messages.SUCCESS, "info": messages.INFO, "warning": messag
 CHANGE_JOBS = "review.change_reviewjob"  # the permission to request reviews, and to recover jobs
 
 
-class MissingField(UsageRefused):
-    """The form lacks a field, or has one that is blank or too long."""
-
-
 class SeeOther(HttpResponseRedirect):
     """303: the browser fetches the next page with GET, and a reload repeats nothing."""
 
@@ -134,14 +130,16 @@ def field(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
     """A text field of the form, without outer blanks; "" where it is absent or empty."""
     text = request.POST.get(name, "").strip()
     if len(text) > max_length or "\0" in text:
-        raise MissingField(f"{name} is not a text of at most {max_length} characters")
+        raise UsageRefused(
+            f"{name} is not a text of at most {max_length} characters", "missing-field"
+        )
     return text
 
 
 def required(request: HttpRequest, name: str, *, max_length: int = 2000) -> str:
     text = field(request, name, max_length=max_length)
     if not text:
-        raise MissingField(f"{name} is missing", hint=f"fill in {name}")
+        raise UsageRefused(f"{name} is missing", "missing-field", hint=f"fill in {name}")
     return text
 
 
@@ -208,18 +206,6 @@ MAX_QUERY_BYTES = 8_000
 MAX_FIELDS = 400
 
 
-class AddressTooLong(UsageRefused):
-    """The address holds more than pages read."""
-
-
-class LoginNeeded(UsageRefused):
-    """Nobody is logged in."""
-
-
-class StoreLacksLogins(StoreRefused):
-    """Only agents have used the store so far, or an older version: it lacks tables for people."""
-
-
 def answer_to(request: HttpRequest, error: Exception) -> HttpResponse | None:
     """Return the refusal that `error` is or means; None for an internal error."""
     if isinstance(error, DatabaseError) and (known := store.refusal_of(error)):
@@ -251,7 +237,9 @@ class RefusalMiddleware(MiddlewareMixin):
         # The page of the refusal would read the fields again.
         request.GET = QueryDict("")
         most = f"{MAX_QUERY_BYTES:,} bytes in {MAX_FIELDS} fields"
-        error = AddressTooLong(f"the address is too long; at most {most}", hint="start over at /")
+        error = UsageRefused(
+            f"the address is too long; at most {most}", "address-too-long", hint="start over at /"
+        )
         return refusal(request, error, status=HTTPStatus.REQUEST_URI_TOO_LONG)
 
 
@@ -292,41 +280,27 @@ class AccessMiddleware(MiddlewareMixin):
         applied = MigrationRecorder.Migration.objects.filter(app__in=("auth", "sessions"))
         if applied.values("app").distinct().count() < 2:
             hint = "run: commonplace migrate"
-            raise StoreLacksLogins("the store lacks tables for people", hint=hint)
+            raise StoreRefused("the store lacks tables for people", "store-lacks-logins", hint=hint)
         self._store_checked = True
 
 
 def ask_for_login(request: HttpRequest) -> HttpResponse:
     if wants_json(request):
-        error = LoginNeeded("log in first", hint=f"at {reverse('login')}")
+        error = UsageRefused("log in first", "login-needed", hint=f"at {reverse('login')}")
         return refusal(request, error, status=HTTPStatus.UNAUTHORIZED)
     return redirect_to_login(request.get_full_path(), reverse("login"))
-
-
-class NoSuchPage(InputRejected):
-    """No page has this address."""
-
-
-class NotAllowed(Conflict):
-    """The user lacks a permission."""
-
-
-class FormExpired(UsageRefused):
-    """The form was not sent from one of our pages, or its token has expired."""
-
-
-class BadRequest(UsageRefused):
-    """The request cannot be read."""
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     is_name = isinstance(exception, DisallowedHost)
     hint = "the site has another name; COMMONPLACE_HOSTS lists its names" if is_name else ""
-    return refusal(request, BadRequest("the request cannot be read", hint=hint))
+    return refusal(request, UsageRefused("the request cannot be read", "bad-request", hint=hint))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    error = NotAllowed(str(exception) or "you may not do this", hint="ask who runs this site")
+    error = Conflict(
+        str(exception) or "you may not do this", "not-allowed", hint="ask who runs this site"
+    )
     return refusal(request, error, status=HTTPStatus.FORBIDDEN)
 
 
@@ -334,7 +308,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404; who is not logged in does not learn which addresses there are."""
     if not request.user.is_authenticated:
         return ask_for_login(request)
-    error = NoSuchPage("nothing is at this address", hint="start over at /")
+    error = InputRejected("nothing is at this address", "no-such-page", hint="start over at /")
     return refusal(request, error, status=HTTPStatus.NOT_FOUND)  # of a form, too
 
 
@@ -343,7 +317,9 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     hint = "go back, reload the page and send it again"
     if reason.startswith("Origin"):
         hint = f"{reason} A proxy must pass on Host and X-Forwarded-Proto."
-    error = FormExpired("this form is not from a page you opened, or has expired", hint=hint)
+    error = UsageRefused(
+        "this form is not from a page you opened, or has expired", "form-expired", hint=hint
+    )
     return refusal(request, error, status=HTTPStatus.FORBIDDEN)
 
 
@@ -353,10 +329,6 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
-
-
-class LinkUsed(UsageRefused):
-    """The one-time link was used, has expired, or was never made."""
 
 
 class _EntryTokens(PasswordResetTokenGenerator):
@@ -383,8 +355,9 @@ def enter(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
     """Log in the link's user, and redirect to the start page, whose address reveals nothing."""
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
     if user is None or not _tokens.check_token(user, token) or not _spend(user, timezone.now()):
-        error = LinkUsed(
+        error = UsageRefused(
             "this link was used already, or has expired",
+            "link-used",
             hint="print a new one with: commonplace serve --link",
         )
         return refusal(request, error, status=HTTPStatus.FORBIDDEN)

@@ -145,10 +145,6 @@ def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
     return responses.SeeOther(reverse("job", args=[job_id]))
 
 
-class NoSuchPick(UsageRefused):
-    """The form names a pair in a format that our pages never write."""
-
-
 def write_pick(pick: Pick) -> str:
     """Encode a pair as the value of a checkbox; the form holds the note once."""
     digests = (pick.note_sha256, pick.gate_sha256)
@@ -164,7 +160,9 @@ def read_picks(request: HttpRequest) -> list[Pick]:
     for value in request.POST.getlist(name):
         parts = value.split(" ", _PARTS - 1)
         if len(parts) != _PARTS or (read_number(parts[3]) is None and parts[3] != _NONE):
-            raise NoSuchPick("a pair in the form cannot be read", hint="reload the page")
+            raise UsageRefused(
+                "a pair in the form cannot be read", "no-such-pick", hint="reload the page"
+            )
         note_sha256, gate_sha256 = (None if part == _NONE else part for part in parts[1:3])
         pair_id = read_number(parts[3])
         picks.append(Pick(note, parts[4], parts[0], note_sha256, gate_sha256, pair_id))
@@ -263,10 +261,6 @@ _RECOVERED = {
 _LOST = ("complete", "partial")
 
 
-class NoJobNamed(UsageRefused):
-    """The address names no job, or too many."""
-
-
 @responses.requires(responses.CHANGE_JOBS)
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
     """GET previews, POST does; `around` is the context of the admin's templates."""
@@ -341,9 +335,11 @@ def _recover(
 def _job_ids(words: Sequence[str]) -> list[int]:
     ids = list(dict.fromkeys(map(read_number, words)))
     if None in ids:
-        raise NoJobNamed("name jobs by their numbers: ?ids=7,8")
+        raise UsageRefused("name jobs by their numbers: ?ids=7,8", "no-job-named")
     if not 1 <= len(ids) <= MAX_AT_ONCE:
-        raise NoJobNamed(f"between 1 and {MAX_AT_ONCE} jobs can be recovered at once")
+        raise UsageRefused(
+            f"between 1 and {MAX_AT_ONCE} jobs can be recovered at once", "no-job-named"
+        )
     return [number for number in ids if number is not None]
 
 

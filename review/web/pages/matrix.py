@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 from review import settings
 from review.acceptance.ack_selection import Pick
 from review.documents.base import Document, timestamp
+from review.errors import UsageRefused
 from review.knowledge_base import NoteFacts
 from review.models import CurrentAcceptance, ReviewPair
 from review.reviews.pair_states import (
@@ -48,7 +49,7 @@ from review.web.core import (
     required,
     requires,
 )
-from review.web.pages.jobs import NoSuchPick, request_picks
+from review.web.pages.jobs import request_picks
 
 
 class FolderJson(Document):
@@ -364,4 +365,4 @@ def _at(items: list[str], written: str) -> str:
     place = read_number(written)
     if place is not None and place < len(items):
         return items[place]
-    raise NoSuchPick("a cell in the form cannot be read", hint="reload the page")
+    raise UsageRefused("a cell in the form cannot be read", "no-such-pick", hint="reload the page")

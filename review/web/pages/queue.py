@@ -20,7 +20,7 @@ from msgspec import UNSET
 from review import settings
 from review.documents.base import problem_json
 from review.domain.printing import count_words
-from review.errors import UsageRefused
+from review.errors import Conflict, UsageRefused
 from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus, in_order
 from review.models import Disposition
@@ -297,7 +297,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     """Undo this person's last action in this browser, if there was no later decision."""
     action = request.session.get(LAST_ACTION)
     if action is None:
-        raise triage.NothingToUndo("there is nothing of yours to take back")
+        raise Conflict("there is nothing of yours to take back", "nothing-to-undo")
     filters = read_filters(request)
     done = triage.undo(
         datetime.fromisoformat(action["at"]), actor=responses.actor(request), now=timezone.now()

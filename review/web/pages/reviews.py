@@ -38,7 +38,12 @@ from review.web.core import (
     read_number,
     responses,
 )
-from review.web.pages.jobs import NoSuchPick, and_more, read_picks, request_picks, write_pick
+from review.web.pages.jobs import (
+    and_more,
+    read_picks,
+    request_picks,
+    write_pick,
+)
 from review.web.render.markdown import (
     FindingMark,
     mark_findings,
@@ -110,7 +115,9 @@ def request_again(request: HttpRequest) -> HttpResponse:
     named = request.POST.getlist("one") or request.POST.getlist("pair")
     listed = {str(look.review_pair_id): look for look in needs_a_look().value.needs_a_look}
     if not listed.keys() >= {*named}:
-        raise NoSuchPick("a review is no longer in the list", hint="reload the page")
+        raise UsageRefused(
+            "a review is no longer in the list", "no-such-pick", hint="reload the page"
+        )
     looks = [listed[name] for name in named]
     picks = [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
     request_picks(request, picks)
@@ -168,10 +175,6 @@ _KNOWN = {
 }
 
 
-class NoDecision(UsageRefused):
-    """The form names no decision that a person can make."""
-
-
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
     filters = parse_filters(request, _KNOWN)
     corpus = Corpus(settings.current())
@@ -215,7 +218,7 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, A
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
-        raise NoDecision("choose pass, warn or fail")
+        raise UsageRefused("choose pass, warn or fail", "no-decision")
     reason, config = responses.required(request, "reason"), settings.current()
     said = {"reason": reason, "actor": responses.actor(request)}
     answer = set_decision(pair_id, Decision(word), **said, config=config, now=timezone.now())

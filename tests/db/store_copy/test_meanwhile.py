@@ -10,9 +10,10 @@ import pytest
 from django.db import connections
 
 from review.errors import TryAgain
-from review.store_copy.copy import TARGET, CopyNotVerified, copy_store
+from review.store_copy.copy import TARGET, copy_store
 from tests.helpers.commands import REPOSITORY, process_environment
 from tests.helpers.copied_stores import copy, grow, rows
+from tests.helpers.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +63,7 @@ class TestMeanwhile:
             with connections[TARGET].cursor() as cursor:
                 cursor.execute("INSERT INTO review_paths (id, path) VALUES (77, 'kb/mine.md')")
 
-        with pytest.raises(CopyNotVerified, match="review_paths"):
+        with refuses("copy-not-verified", match="review_paths"):
             copy_with(source, target, spoil, table="review_paths")
 
         assert rows(target) == before

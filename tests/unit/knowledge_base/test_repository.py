@@ -41,14 +41,6 @@ def test_is_gone(root, path, gone):
     assert repository(root).is_gone(path, note_path="kb/notes/a.md") is gone
 
 
-def test_share_of_the_notes_whose_frontmatter_has_a_value(root):
-    for name, head in (("x", "description: A text"), ("y", "description: ''"), ("z", "title: Z")):
-        (root / f"kb/notes/{name}.md").write_text(f"---\n{head}\n---\ndescription: B\n")
-    notes = len(list((root / "kb/notes").glob("*.md")))
-
-    assert repository(root).share_with("description") == pytest.approx(1 / notes)
-
-
 def test_what_is_there_from_the_folder_of_the_note_is_not_gone(root):
     (root / "kb/notes/src/app").mkdir(parents=True)
     (root / "kb/notes/src/app/beside.py").write_text("")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from review.overview.search import Entry, SearchBusy, open_index
+from review.overview.search import Entry, open_index
+from tests.helpers.refusals import refuses
 
 STORE = "5" * 32
 REPOSITORY = Path(__file__).parents[3]
@@ -112,7 +113,7 @@ class TestFile:
         path.parent.mkdir()
         path.write_bytes(content)
 
-        with pytest.raises(SearchBusy), opened(path):
+        with refuses("search-busy"), opened(path):
             pass
 
         with opened(path) as index:
@@ -146,7 +147,7 @@ class TestFile:
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
 
-            with pytest.raises(SearchBusy, match="locked"), opened(path) as second:
+            with refuses("search-busy", match="locked"), opened(path) as second:
                 second.add([note("a.md", "words")])
 
             other.close()
@@ -174,7 +175,7 @@ class TestFile:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
 
-        with pytest.raises(SearchBusy, match="locked"), opened(path):
+        with refuses("search-busy", match="locked"), opened(path):
             pass
 
         other.close()
@@ -188,7 +189,7 @@ class TestFile:
         content[4096 * 3 :] = b"\xff" * len(content[4096 * 3 :])
         path.write_bytes(content)
 
-        with pytest.raises(SearchBusy), opened(path) as index:
+        with refuses("search-busy"), opened(path) as index:
             index.add([note("a.md", "words")])
 
         with opened(path) as index:

@@ -10,14 +10,14 @@ from functools import cache
 import pytest
 
 from review.runners.api.provider import ModelCall, read_reviews, retry_after
-from review.runners.api.run import KeyNotSet, open_provider, run_api
+from review.runners.api.run import open_provider, run_api
 from review.runners.outcome import Tokens, cost_of
-from review.runners.registry import RunnerNotInstalled
 from review.settings.file import ApiKind, Prices, RunnerSettings
 from review.vocabulary import Decision, FailureCode, Severity
 from tests.helpers.fake_runners import prompt
 from tests.helpers.provider_documents import check_parameters, prompt_of, reviews
 from tests.helpers.providers import KEY, Fault, Playing, playing_providers
+from tests.helpers.refusals import refuses
 
 PRICES = Prices(input=2.0, output=10.0, cached_input=0.2, cache_write=2.5, batch=0.5)
 both = pytest.mark.parametrize("kind", [kind.value for kind in ApiKind])
@@ -255,14 +255,14 @@ class TestFaults:
     def test_an_sdk_that_is_not_installed_is_named_with_the_extra(self, kind, monkeypatch):
         monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-        with pytest.raises(RunnerNotInstalled, match=f"needs the package '{kind}'") as refused:
+        with refuses("runner-not-installed", match=f"needs the package '{kind}'") as refused:
             open_provider(RunnerSettings(name="api", kind=ApiKind(kind)), environ={})
         assert refused.value.hint == "pip install 'commonplace-review[api]'"
 
     def test_a_key_that_is_not_set_is_named_by_its_variable(self):
         settings = RunnerSettings(name="api", kind=ApiKind.ANTHROPIC)
 
-        with pytest.raises(KeyNotSet, match="ANTHROPIC_API_KEY, which is not set"):
+        with refuses("key-not-set", match="ANTHROPIC_API_KEY, which is not set"):
             open_provider(settings, environ={})
 
 

@@ -11,7 +11,6 @@ from review.runners.registry import (
     Access,
     Dialect,
     RunnerCannot,
-    RunnerNotInstalled,
     RunnerSpec,
     UnknownRunner,
     find_runner,
@@ -21,6 +20,7 @@ from review.runners.run import RunRequest, run_cli
 from review.settings import Config
 from review.settings.file import ConfigRefused, read_settings
 from tests.helpers.fake_runners import Fake, fake_config, fake_path
+from tests.helpers.refusals import refuses
 
 
 def config_of(folder: Path, toml: str) -> Config:
@@ -75,7 +75,7 @@ class TestInstalled:
         assert found.command == (str(tmp_path / "bin" / "odd"),)
 
     def test_a_missing_program_is_refused_before_anything_is_claimed(self, tmp_path):
-        with pytest.raises(RunnerNotInstalled, match="needs the program 'codex'"):
+        with refuses("runner-not-installed", match="needs the program 'codex'"):
             installed_runner(BUILT_IN["codex"], root=tmp_path, environ={"PATH": str(tmp_path)})
 
     def test_a_program_that_vanished_meanwhile_concerns_every_job(self, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 
 from review import settings
 from tests.builders import make_root
+from tests.helpers.refusals import refuses
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_no_folder_that_holds_or_hides_notes_or_gates(root, monkeypatch, place):
     (root / "link").symlink_to(root / "kb" / "notes")
     monkeypatch.setenv("COMMONPLACE_REVIEW_ARTIFACTS", place)
 
-    with pytest.raises(settings.EnvironmentRefused, match="no note or gate there would be seen"):
+    with refuses("environment-refused", match="no note or gate there would be seen"):
         settings.current()
 
 

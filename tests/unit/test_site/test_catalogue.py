@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from commonplace_site import catalogue
-from commonplace_site.catalogue import CommandKind, UnknownCommand, find_command
+from commonplace_site.catalogue import CommandKind, find_command
 from review.errors import ExitCode
+from tests.helpers.refusals import refuses
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PYPROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
@@ -48,13 +49,13 @@ class TestFindCommand:
         ],
     )
     def test_refuses(self, word):
-        with pytest.raises(UnknownCommand) as refused:
+        with refuses("unknown-command") as refused:
             find_command(word)
 
         assert refused.value.exit_code is ExitCode.USAGE
 
     def test_names_what_was_meant(self):
-        with pytest.raises(UnknownCommand) as refused:
+        with refuses("unknown-command") as refused:
             find_command("ingest_bundel_output")
 
         assert "ingest_bundle_output" in refused.value.hint

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace_site.settings.secret import MIN_LENGTH, SecretKeyRefused, secret_key
+from commonplace_site.settings.secret import MIN_LENGTH, secret_key
 from review.store.errors import DatabaseRefused, database_settings
+from tests.helpers.refusals import refuses
 
 
 class TestSqlite:
@@ -113,11 +114,11 @@ class TestSecretKey:
         path.touch(mode=0o600)
         path.write_text(content)
 
-        with pytest.raises(SecretKeyRefused, match="shorter"):
+        with refuses("secret-key-refused", match="shorter"):
             secret_key(path)
 
     def test_refuses_where_none_can_be_kept(self, tmp_path):
         (tmp_path / "file").touch()
 
-        with pytest.raises(SecretKeyRefused, match="cannot keep"):
+        with refuses("secret-key-refused", match="cannot keep"):
             secret_key(tmp_path / "file" / "key")

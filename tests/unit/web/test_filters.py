@@ -6,12 +6,12 @@ import pytest
 from django.test import RequestFactory
 
 from review.web.core.filters import (
-    BadPlace,
     Filters,
     UnknownFilter,
     parse_filters,
     write_place,
 )
+from tests.helpers.refusals import refuses
 
 KNOWN = {"status": ("open", "closed"), "folder": None}
 
@@ -108,7 +108,7 @@ class TestPlaces:
         if not text:
             assert filters.place(int) is None
             return
-        with pytest.raises(BadPlace):
+        with refuses("bad-place"):
             filters.place(int)
 
     def test_a_full_page_leads_on_and_the_last_does_not(self):

@@ -173,17 +173,12 @@ class TestMissingDescription:
             pytest.param("description: [a, b]", 2, id="list"),
         ],
     )
-    def test_warns(self, yaml, line):
-        assert lines_of("missing-description", matter(yaml)) == [line]
+    def test_remarks(self, yaml, line):
+        review = review_of("missing-description", matter(yaml))
 
-    def test_only_remarks_where_hardly_a_note_has_one(self):
-        class Repository:
-            def share_with(self, key):
-                return 0.04 if key == "description" else 1
-
-        review = review_of("missing-description", matter("title: x"), repository=Repository())
-
-        assert [found.severity for found in review.findings] == [Severity.INFO]
+        assert [(found.line, found.severity) for found in review.findings] == [
+            (line, Severity.INFO)
+        ]
 
     def test_passes(self):
         assert lines_of("missing-description", matter("description: Anything.")) == []
@@ -194,10 +189,18 @@ class TestDescriptionLength:
     def test_warns_of_too_few_words(self):
         assert lines_of("description-length", matter("title: x\ndescription: Index gaps")) == [3]
 
-    def test_warns_of_too_many_characters(self):
-        text = matter("description: " + "A long story of many words. " * 20)
+    @pytest.mark.parametrize(
+        ("description", "path"),
+        [
+            pytest.param("A long story of many words. " * 20, "kb/a.md", id="long"),
+            pytest.param("著者紹介", "kb/a.md", id="script-without-spaces"),
+            pytest.param("Events from 2025", "kb/events/_index.md", id="index"),
+        ],
+    )
+    def test_only_remarks(self, description, path):
+        review = review_of("description-length", matter(f"description: {description}"), path=path)
 
-        assert lines_of("description-length", text) == [2]
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
     @pytest.mark.parametrize(
         "yaml",

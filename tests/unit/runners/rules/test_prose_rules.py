@@ -48,6 +48,7 @@ class TestLongParagraphs:
         text = "# A\n\n" + "Seven words make up this one sentence. " * 29
 
         assert lines_of("long-paragraphs", text) == [3]
+        assert review_of("long-paragraphs", text, flavour="logseq").decision is Decision.PASS
 
     def test_accepts_many_short_ones(self):
         assert lines_of("long-paragraphs", "Seven words make up this one sentence.\n\n" * 50) == []

@@ -25,9 +25,6 @@ class Repository:
     def is_gone(self, path, *, note_path):
         return True
 
-    def share_with(self, key):
-        return 1
-
     def pages_in(self, folder):
         return 9
 

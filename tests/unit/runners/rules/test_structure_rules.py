@@ -10,7 +10,27 @@ from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
 
 class TestMultipleH1:
     def test_warns_of_each_further_one(self):
-        assert lines_of("multiple-h1", "# A\n\n# B\n\nC\n===\n") == [3, 5]
+        review = review_of("multiple-h1", "# A\n\n## A.1\n\n# B\n\nC\n===\n")
+
+        assert review.decision is Decision.WARN
+        assert [found.line for found in review.findings] == [5, 7]
+
+    @pytest.mark.parametrize(
+        ("text", "flavour"),
+        [
+            pytest.param("# A\n\n## A.1\n\n# B\n", "obsidian", id="titled-by-its-file"),
+            pytest.param("# By a loop\n\na\n\n# By recursion\n\nb\n", "commonmark", id="a-piece"),
+        ],
+    )
+    def test_only_remarks_where_sections_may_be_of_level_1(self, text, flavour):
+        review = review_of("multiple-h1", text, flavour=flavour)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+    def test_warns_where_the_title_is_in_the_frontmatter(self):
+        review = review_of("multiple-h1", "---\ntitle: T\n---\n# A\n\na\n\n# B\n")
+
+        assert review.decision is Decision.WARN
 
     @pytest.mark.parametrize(
         "text",
@@ -26,8 +46,12 @@ class TestMultipleH1:
     def test_passes(self, text):
         assert lines_of("multiple-h1", text) == []
 
-    def test_passes_the_parts_of_a_book(self):
-        assert lines_of("multiple-h1", "# A\n\n# B\n", path="src/SUMMARY.md") == []
+    @pytest.mark.parametrize("path", ["src/SUMMARY.md", "CHANGELOG.md"])
+    def test_passes_parts_of_a_book_and_versions(self, path):
+        text = "# 2.0\n\n### Fixed\n\n# 1.0\n"
+
+        assert lines_of("multiple-h1", text, path=path) == []
+        assert path == "src/SUMMARY.md" or lines_of("heading-level-skips", text, path=path) == []
 
 
 class TestHeadingLevelSkips:
@@ -55,6 +79,25 @@ class TestEmptySections:
         text = "# A\n\nText.\n\n## Limits\n\n<!-- later -->\n\n---\n\n## Costs\n\nFour.\n\n## End\n"
 
         assert quotes_of("empty-sections", text) == ["Limits", "End"]
+        assert review_of("empty-sections", text).decision is Decision.WARN
+
+    @pytest.mark.parametrize(
+        ("text", "flavour"),
+        [
+            pytest.param("# A\n\nText.\n\n## Limits\n", "obsidian", id="outline-in-a-vault"),
+            pytest.param("# install it\nrun\n\n# done\n", "github", id="comment-of-code"),
+        ],
+    )
+    def test_only_remarks_on_what_may_be_no_section(self, text, flavour):
+        review = review_of("empty-sections", text, flavour=flavour)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
+
+    def test_leaves_journals_and_clippings(self):
+        assert lines_of("empty-sections", "# A\n\n## B\n", path="kb/daily.journal.2024.md") == []
+        clipping = "---\nlink: https://a.org/b\n---\n# A\n\n### B\n\n**C**\n\nText.\n"
+        for rule in ("empty-sections", "heading-level-skips", "bold-as-heading"):
+            assert lines_of(rule, clipping) == []
 
     @pytest.mark.parametrize(
         "content",
@@ -74,7 +117,15 @@ class TestEmptySections:
         assert lines_of("empty-sections", f"# A\n\n## B\n\n{content}\n") == []
 
     @pytest.mark.parametrize(
-        "heading", ["Status: Accepted", "[Limits](limits.md)", "2. Lock the door and keep the key"]
+        "heading",
+        [
+            "Status: Accepted",
+            "_Proof:_ $a < b$",
+            "[Limits](limits.md)",
+            "2. Lock the door and keep the key",
+            "GET /api/queues/{name}",
+            "A lock needs no key.",
+        ],
     )
     def test_accepts_a_heading_that_is_the_content(self, heading):
         assert lines_of("empty-sections", f"# A\n\n## {heading}\n\n## B\n\nText.\n") == []
@@ -114,6 +165,11 @@ class TestDuplicateHeadings:
 
         assert lines_of("duplicate-headings", text) == []
 
+    def test_accepts_headings_that_differ_in_a_formula(self):
+        text = "## The case $d=5$\n\na\n\n## The case $d=6$\n\nb\n"
+
+        assert lines_of("duplicate-headings", text, flavour="obsidian") == []
+
 
 class TestUnclosedFences:
     def test_fails_a_fence_that_runs_to_the_end(self):
@@ -130,8 +186,16 @@ class TestUnclosedFences:
         assert lines_of("unclosed-fences", "```sh\na\n```sh\nb\n```\n\n```\nc\n") == [1, 7]
         assert lines_of("unclosed-fences", "````md\n```sh\nb\n```\n````\n") == []
 
-    def test_only_remarks_where_another_dialect_may_open_a_fence(self):
-        review = review_of("unclosed-fences", "```note x=`a`\nText.\n```\n\nMore.\n")
+    def test_warns_of_one_with_nothing_behind_it(self):
+        review = review_of("unclosed-fences", "# A\n\nText.\n\n```\n")
+
+        assert review.decision is Decision.WARN
+
+    @pytest.mark.parametrize(
+        "text", ["```note x=`a`\nText.\n```\n\nMore.\n", "<div>\n```sh\n\nx\n```\n\nMore.\n"]
+    )
+    def test_only_remarks_where_another_dialect_may_open_a_fence(self, text):
+        review = review_of("unclosed-fences", text)
 
         assert [found.severity for found in review.findings] == [Severity.INFO]
 
@@ -161,6 +225,13 @@ class TestUnclosedFences:
     )
     def test_passes(self, text):
         assert lines_of("unclosed-fences", text) == []
+
+    def test_reads_fences_behind_tags_and_code_in_braces_in_mdx(self):
+        code = "```sh\n\n# B\n```"
+        text = f"# A\n\n<Tabs>\n{code}\n</Tabs>\n<div>\n{code}\n</div>\n\n<Code>\n{{`x\n\n# C`}}\n</Code>\n"
+
+        assert lines_of("unclosed-fences", text, flavour="docusaurus") == []
+        assert lines_of("multiple-h1", text, flavour="docusaurus") == []
 
 
 class TestTableColumnMismatch:
