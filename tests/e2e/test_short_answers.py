@@ -118,6 +118,16 @@ class TestNext:
         assert len(acked) == 1
         assert after == [f"stale for {PARTITION}, 1: commonplace {take}"]
 
+    def test_a_pair_in_a_job_of_a_gate_that_is_not_named_is_not_taken_off(self, root):
+        review_pairs(root, ("a.md", "prose/x"))
+        make_jobs(root, ("a.md", "links/z"))
+
+        (step,) = [line for line in self.steps() if line.startswith("stale for")]
+
+        command = step.partition("commonplace next_review_job ")[2].partition(" --model")[0]
+        selected = run("review_target_selector", *command.split(), "--model", PARTITION, "--json")
+        assert f"stale for {PARTITION}, {len(selected.json['targets'])}:" in step
+
     def test_status_in_short_leaves_the_gates_out(self, filled):
         answer = run("review_status", "--summary", "--json").json
 
