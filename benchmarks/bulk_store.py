@@ -61,7 +61,7 @@ def accept_all(base: KnowledgeBase, *fillings: Filling) -> None:
     """Give every pair a completed review and a current acceptance in each partition."""
     from django.db import transaction
 
-    from review.acceptance.finding_states import rebuild_finding_states
+    from review.acceptance.accept import rebuild_finding_states
 
     gates = _snapshots(base.root, base.gates)
     with _unchecked():

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
+import select
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO
 
 from commonplace_site.catalogue import PROGRAM, CommandKind, document, find_command, overview
 from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps, serve_mcp
-from commonplace_site.streams import not_written, steady_streams
 from review.errors import ExitCode, ReviewError, UsageRefused
 
 MCP = "mcp"
@@ -76,8 +77,14 @@ def run(arguments: Sequence[str]) -> int:
 
 def _refusal_of(error: OSError) -> ReviewError:
     """Translate an error that an operator can act on; raise any other again."""
-    if unwritten := not_written(error):
-        return unwritten
+    if error.filename == STANDARD_OUTPUT:
+        return ReviewError(
+            f"the answer could not be written: {error.strerror} on {STANDARD_OUTPUT};"
+            " what the command stored is kept",
+            "answer-not-written",
+            hint="make room, then ask again: "
+            "review_job_list and review_status say where things stand",
+        )
     if error.errno not in _MACHINE_FAULTS:
         raise error
     where = f": {error.filename}" if error.filename else ""
@@ -190,3 +197,73 @@ def _close_databases() -> None:
     if settings.configured:
         with suppress(Error):
             connections.close_all()
+
+
+STANDARD_OUTPUT = "standard output"
+
+
+class _Whole(io.FileIO):
+    """A file that takes all it is given or raises, though it may take a part at a time.
+
+    What is not buffered has nobody else to write the rest: a full disk, a pipe whose reader stops or
+    that was made non-blocking take a part and say so by a number that text streams do not look at.
+    """
+
+    def write(self, data: Any, /) -> int:
+        rest = memoryview(data).cast("B")
+        whole = rest.nbytes
+        while rest:
+            written = super().write(rest)
+            if written is None:
+                select.select([], [self], [])
+            else:
+                rest = rest[written:]
+        return whole
+
+
+class _Answers(_Whole):
+    """Standard output; an error says that it is this file's."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            error.filename = STANDARD_OUTPUT
+            raise
+
+
+class _Notices(_Whole):
+    """Standard error; a command does not abort because its progress cannot be written."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def steady_streams() -> None:
+    """Make both streams UTF-8 in any locale; writes to a closed one are discarded."""
+    sys.stdout = _steady(sys.stdout, _Answers)
+    sys.stderr = _steady(sys.stderr, _Notices)
+
+
+def _steady(stream: TextIO | None, kind: type[io.FileIO]) -> TextIO:
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    is_buffered = isinstance(stream.buffer, io.BufferedWriter)
+    if not isinstance(stream.buffer.raw if is_buffered else stream.buffer, io.FileIO):
+        return stream
+    stream.flush()
+    raw = kind(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw) if is_buffered else raw,
+        encoding="utf-8",
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )

@@ -1,7 +1,6 @@
 """The one door to job files: prompts, outputs, results and manifests, each whole or not there.
 
-They are in a folder of this machine or in a storage of Django's; one store's jobs are kept out of
-another's folders.
+One store's jobs are kept out of another's folders.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
-
-from django.core.files.base import ContentFile
-from django.core.files.storage import FileSystemStorage, Storage, storages
 
 from review.domain.paths import slug
 from review.errors import Conflict, InputRejected, ReviewError
@@ -150,19 +147,19 @@ class LocalFolder:
         return True
 
     def move_aside(self, name: str) -> None:
-        """Rename a file or folder to `<name>.aside-<n>`; one that is gone is fine."""
+        """Rename a file or folder to `<name>.aside-<n>`, by chance; one that is gone is fine."""
+        aside = f"{name}.aside-{secrets.randbelow(_ASIDE_NUMBERS)}"
         with suppress(FileNotFoundError):
-            (self._location / name).rename(self._location / _aside_name(name))
+            (self._location / name).rename(self._location / aside)
 
     def remove_folder(self, name: str) -> None:
         shutil.rmtree(self._location / name, ignore_errors=True)
 
-    def folder_names(self) -> list[str]:
-        with os.scandir(self._location) as entries:
-            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-
     def leads_out(self, name: str) -> bool:
         """Return whether a link, at `name` or on the way there, leads out of the folder."""
+        places = accumulate([str(self._location), *name.split("/")], os.path.join)
+        if ".." not in name and not any(map(os.path.islink, places)):
+            return False
         real = os.path.realpath(self._location / name)
         return real != self._real and not real.startswith(f"{self._real}{os.sep}")
 
@@ -176,79 +173,19 @@ class LocalFolder:
         return path
 
 
-class RemoteFolder:
-    """The methods of `LocalFolder` over any storage that Django knows, such as a shared bucket."""
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-
-    def write(self, name: str, data: bytes) -> None:
-        if self._storage.exists(name):
-            self._storage.delete(name)
-        self._storage.save(name, ContentFile(data))
-
-    def write_new(self, name: str, data: bytes) -> bool:
-        if self._storage.exists(name):
-            return False
-        self._storage.save(name, ContentFile(data))
-        return True
-
-    def read(self, name: str, *, limit: int) -> bytes:
-        with self._storage.open(name) as stream:
-            return bytes(stream.read(limit))
-
-    def create_folder(self, name: str, files: Mapping[str, bytes], *, owner: str) -> bool:
-        if self._files(name):
-            return False
-        for file_name, data in files.items():
-            self._storage.save(f"{name}/{file_name}", ContentFile(data))
-        return True
-
-    def move_aside(self, name: str) -> None:
-        """Copy a file or folder to a free `<name>.aside-<n>`, then delete it."""
-        target = _aside_name(name)
-        for below in [f"/{file_name}" for file_name in self._files(name)] or [""]:
-            with self._storage.open(f"{name}{below}") as stream:
-                self._storage.save(f"{target}{below}", ContentFile(stream.read()))
-            self._storage.delete(f"{name}{below}")
-
-    def remove_folder(self, name: str) -> None:
-        for file_name in self._files(name):
-            self._storage.delete(f"{name}/{file_name}")
-
-    def folder_names(self) -> list[str]:
-        return list(self._storage.listdir("")[0])
-
-    def leads_out(self, name: str) -> bool:
-        del name
-        return False
-
-    def _files(self, name: str) -> list[str]:
-        try:
-            return list(self._storage.listdir(name)[1])
-        except OSError:  # storages differ in how they say that it is no folder
-            return []
-
-
-def _aside_name(name: str) -> str:
-    """Return a random name for a file that is moved aside, so that no two processes collide."""
-    return f"{name}.aside-{secrets.randbelow(_ASIDE_NUMBERS)}"
-
-
-STORAGE_ALIAS = "review_artifacts"
 # Thirty times what a model can write in one answer.
 MAX_OUTPUT_BYTES = 16_000_000
 
 
 class ArtifactStore:
-    """Job files, by the paths of the rows, in the artifacts folder or Django's `review_artifacts`.
+    """Job files, by the paths of the rows, in the artifacts folder.
 
     A path outside (another folder was set when the job was made) is used where it is.
     """
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._files = _declared() or LocalFolder(config.artifacts)
+        self._files = LocalFolder(config.artifacts)
 
     def make_folder(self, job_id: int, *, store_id: str, files: Mapping[str, bytes]) -> None:
         """Make a new job's folder; what an id that was rolled back left there is moved aside."""
@@ -299,10 +236,9 @@ class ArtifactStore:
 
     def folders(self) -> list[str]:
         """The names of all folders in the artifacts folder, sorted; none when it is not there."""
-        try:
-            return sorted(self._files.folder_names())
-        except OSError:
-            return []
+        with suppress(OSError), os.scandir(self._config.artifacts) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        return []
 
     def owner(self, name: str) -> str:
         """The store that a folder's manifest names; "" when there is none, or it names none."""
@@ -327,17 +263,9 @@ class ArtifactStore:
             while not files.write_new(name, data):
                 files.move_aside(name)
 
-    def _locate(self, path: str) -> tuple[LocalFolder | RemoteFolder, str]:
+    def _locate(self, path: str) -> tuple[LocalFolder, str]:
         full = self._config.root / path  # an absolute path stays what it is
         try:
             return self._files, full.relative_to(self._config.artifacts).as_posix()
         except ValueError:
             return LocalFolder(full.parent), full.name
-
-
-def _declared() -> RemoteFolder | None:
-    """The storage that the settings name, unless it is a folder: which one, the configuration says."""
-    if STORAGE_ALIAS not in storages.backends:
-        return None
-    storage = storages[STORAGE_ALIAS]
-    return None if isinstance(storage, FileSystemStorage) else RemoteFolder(storage)

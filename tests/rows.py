@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from review.acceptance.finding_states import recompute_states
+from review.acceptance.accept import recompute_states
 from review.models import (
     Acceptance,
     CurrentAcceptance,

@@ -1,8 +1,7 @@
-"""Settings that both kinds share: the store, the job files, and UTC."""
+"""Settings that both kinds share: the store, and UTC."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from review import settings
@@ -20,7 +19,6 @@ def _configured() -> settings.Config | None:
 
 
 _config = _configured()
-_artifacts = _config.artifacts if _config else Path("kb", "reports", "bundle-reviews")
 
 DEBUG = False
 USE_TZ = True
@@ -31,12 +29,3 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES: dict[str, dict[str, Any]] = (
     {"default": database_settings(_config.database)} if _config else {}
 )
-
-STORAGES: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    "review_artifacts": {
-        "BACKEND": "django.core.files.storage.FileSystemStorage",
-        "OPTIONS": {"location": str(_artifacts)},
-    },
-}

@@ -10,7 +10,7 @@ import os
 from datetime import timedelta
 
 from commonplace_site.settings.web import *  # noqa: F403
-from commonplace_site.settings.web import INSTALLED_APPS, MIDDLEWARE, NAMED_HOSTS, STORAGES
+from commonplace_site.settings.web import INSTALLED_APPS, MIDDLEWARE, NAMED_HOSTS
 from review import settings
 
 INSTALLED_APPS = [*INSTALLED_APPS, "axes"]
@@ -43,8 +43,9 @@ WHITENOISE_USE_FINDERS = False
 STATIC_ROOT = os.environ.get("COMMONPLACE_STATIC", "") or (
     settings.current().root / settings.REPORTS_FOLDER / "static"
 )
-STORAGES = STORAGES | {
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 for _database in DATABASES.values():  # noqa: F405
     _database["CONN_MAX_AGE"] = 60

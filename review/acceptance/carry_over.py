@@ -16,12 +16,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from review import models
-from review.acceptance.accept import accept, of_texts
+from review.acceptance.accept import accept, of_texts, recompute_states
 from review.acceptance.ack import code_of
-from review.acceptance.finding_states import recompute_states
 from review.documents.base import Document
-from review.domain.disposition import review_fingerprint
-from review.domain.finding_identity import own_fingerprints
+from review.domain.finding_identity import own_fingerprints, review_fingerprint
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.knowledge_base import Corpus, Gate, NoteText

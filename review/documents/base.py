@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -102,7 +102,6 @@ def no_gate_found(folder: str) -> str:
     return f"no gate was found below {folder}: commonplace review_init adds the starter gates"
 
 
-T = TypeVar("T")
 Key = tuple[str | int, ...]
 Counts = dict[str, dict[str, int]]
 _BETWEEN = "::"
@@ -114,46 +113,6 @@ def cursor_of(key: Key) -> str:
 
 def key_of(cursor: str) -> Key:
     return tuple(int(part) if part.isdecimal() else part for part in cursor.split(_BETWEEN))
-
-
-class Listed(Generic[T]):
-    """A part of a listing sorted by `key`, behind the cursor `after`; read once.
-
-    `next` is the cursor of the part behind it, None at the end.
-    """
-
-    def __init__(
-        self,
-        items: Iterable[T],
-        *,
-        key: Callable[[T], Key],
-        after: str | None = None,
-        limit: int | None = None,
-    ) -> None:
-        self._items, self._key = items, key
-        self._start = key_of(after) if after else ()
-        self._limit = limit
-        self.next: str | None = None
-
-    def __iter__(self) -> Iterator[T]:
-        given, last = 0, ""
-        for item in self._items:
-            key = self._key(item)
-            if _is_before(key, self._start):
-                continue
-            if given == self._limit:
-                self.next = last
-                return
-            yield item
-            given, last = given + 1, cursor_of(key)
-
-
-def _is_before(key: Key, start: Key) -> bool:
-    """Compare in the order of the listing; nothing follows the cursor of another listing."""
-    try:
-        return key <= start
-    except TypeError:
-        return True
 
 
 def count_by(items: Iterable[object], **words: str) -> Counts:

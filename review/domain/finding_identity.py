@@ -2,7 +2,7 @@
 
 Each finding of a review has a fingerprint of its own. It takes that of an earlier finding, no less
 severe, at the same place or with an overlapping quote and a similar text; each earlier fingerprint
-is taken once, by the most similar finding.
+is taken once, by the most similar finding. Its state is what a person decided, while that holds.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cache, cached_property, partial
 from typing import NamedTuple, Protocol
 
 from review.domain.diffs.lines import follow_line, headings_at
-from review.domain.paths import fingerprint, normalise_prose
-from review.vocabulary import GRAVITY
+from review.domain.paths import FINGERPRINT_LENGTH, fingerprint, normalise_prose, sha256_hex
+from review.vocabulary import GRAVITY, DispositionState
 
 _HALF = 0.5
 _NEARLY_ALL = 0.8
@@ -278,3 +279,46 @@ def _agreement(one: Sequence[str], other: Sequence[str]) -> float:
     from rapidfuzz.distance import Indel
 
     return float(Indel.normalized_similarity(one, other))
+
+
+class Decided(Protocol):
+    """The latest disposition of a finding; `note_sha256` is the note's digest at that moment."""
+
+    state: str
+    note_sha256: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class EffectiveState:
+    """The state that is in force; `regressed`: called fixed, and reported again of a later text."""
+
+    state: DispositionState
+    regressed: bool = False
+
+
+_OPEN = EffectiveState(DispositionState.OPEN)
+
+
+def finding_state(
+    decided: Decided | None, *, text_read_at: datetime, note_sha256: str
+) -> EffectiveState:
+    """The state of a finding of a text read then; `note_sha256` is on disk now, "" if gone."""
+    if decided is None:
+        return _OPEN
+    if decided.state == DispositionState.FIXED and text_read_at > decided.at:
+        return EffectiveState(DispositionState.OPEN, regressed=True)
+    if decided.state == DispositionState.DEFERRED and decided.note_sha256 != note_sha256:
+        return EffectiveState(DispositionState.OPEN)
+    return EffectiveState(DispositionState(decided.state))
+
+
+def review_fingerprint(*, note_path: str, gate_path: str, partition: str) -> str:
+    """Identify the decision of a review that lists no finding as severe as it."""
+    return sha256_hex("\n".join(("review", note_path, gate_path, partition)).encode())[
+        :FINGERPRINT_LENGTH
+    ]
+
+
+def own_finding_text(decision: str) -> str:
+    return f"The review says {decision.upper()} and lists no finding of that severity."

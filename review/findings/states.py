@@ -11,8 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from review.documents.base import Document, ProblemJson, from_row
-from review.domain.disposition import finding_state, own_finding_text
-from review.domain.finding_identity import own_fingerprints
+from review.domain.finding_identity import finding_state, own_finding_text, own_fingerprints
 from review.jobs.job_documents import FindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import (

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from operator import attrgetter
 
 from django.db import DatabaseError, transaction
 
 from review.acceptance.accept import accept, of_review
+from review.documents.base import grouped
 from review.documents.typed_reviews import ReviewBlockJson
 from review.domain.paths import sha256_hex
 from review.errors import InputRejected, ReviewError, TryAgain
@@ -28,7 +29,6 @@ from review.models import (
     ReviewJob,
     ReviewPair,
     ReviewStore,
-    ReviewText,
     batched,
 )
 from review.protocol.output import strip_escapes
@@ -100,7 +100,7 @@ def ingest_each(
                 answers |= dict.fromkeys(left, error)
             else:
                 raise
-    return {job_id: answers[job_id] for job_id in job_ids}
+    return {job_id: answers[job_id] for job_id in job_ids if job_id in answers}
 
 
 def _may_concern_one_job(error: ReviewError | DatabaseError) -> bool:
@@ -120,20 +120,18 @@ def store_reviews(
         _move_jobs(intakes, now=now)
         findings = [finding for intake in intakes for finding in intake.findings]
         Finding.objects.bulk_create(findings, batch_size=100)
-        taken = [(intake, pair) for intake in intakes for pair in intake.said]
         acceptances = [
             of_review(intake.job, pair, intake.request.actor)
-            for intake, pair in taken
+            for intake in intakes
+            for pair in intake.said
             if not pair.not_accepted
         ]
         for item in accept(acceptances, now=now):
             if item.review_pair is not None:
                 item.review_pair.not_accepted = NotAccepted.SUPERSEDED.value
-        if taken and not ReviewPair.objects.complete([pair for _intake, pair in taken], now=now):
+        texts = {pair: intake.texts[pair.pk] for intake in intakes for pair in intake.said}
+        if texts and not ReviewPair.objects.complete(texts, now=now):
             raise JobMoved(f"a pair of {_named(intakes)} was completed by another process")
-        ReviewText.objects.bulk_create(
-            [ReviewText(pair=pair, text=intake.texts[pair.pk]) for intake, pair in taken]
-        )
         for intake in intakes:
             if intake.why_missing:
                 ReviewPair.objects.mark_missing(intake.job.pk, reasons=intake.why_missing)
@@ -149,14 +147,12 @@ def _named(intakes: Sequence[Intake]) -> str:
 
 def _move_jobs(intakes: Sequence[Intake], *, now: datetime) -> None:
     """Move jobs with one statement for all whose rows get the same."""
-    moves = []
-    groups: defaultdict[object, list[Intake]] = defaultdict(list)
-    for intake in intakes:
-        job, ending = intake.job, intake.ending
-        moves.append(JobMove(job.pk, job.status, ending.status, ending.reason or "ingested"))
-        same = (job.status, job.started_at is None, ending, intake.self_reported_model)
-        key = (id(intake.request), *same)
-        groups[key].append(intake)
+    moves = [
+        JobMove(it.job.pk, it.job.status, it.ending.status, it.ending.reason or "ingested")
+        for it in intakes
+    ]
+    same = attrgetter("job.status", "ending", "self_reported_model")
+    groups = grouped(((id(it.request), it.job.started_at is None, *same(it)), it) for it in intakes)
     # First, so that a job somebody else moved stops us before any other write.
     for alike in groups.values():
         first, request = alike[0], alike[0].request

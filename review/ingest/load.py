@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from review.documents.base import grouped
 from review.errors import Conflict, InputRejected, ReviewError
 from review.ingest.parse import (
     KnownFindings,
@@ -15,14 +17,14 @@ from review.ingest.parse import (
     read_output,
     typed_output,
 )
-from review.job_files import ArtifactStore, result_name
+from review.job_files import ArtifactStore, OutputNotReadable, result_name
 from review.jobs.board import unknown_job
 from review.jobs.leases import LeaseLost
 from review.jobs.provenance import check_provenance, contradicting_models
 from review.models import Ending, Finding, Lease, Provenance, ReviewJob, ReviewPair, ReviewText
 from review.protocol.decision import ParsedDecision, ReadReview
 from review.protocol.output import NO_BLOCK, ParsedOutput
-from review.protocol.quote_location import passage_lines
+from review.protocol.quote_location import passage_lines, telling_quotes
 from review.protocol.typed_review import TypedReview
 from review.runners.outcome import RunnerFailure
 from review.settings import Config
@@ -61,12 +63,16 @@ class NoBlocks(InputRejected):
     """The output holds no block of this job's token."""
 
 
+_NOT_WHOLE = (OutputNotReadable, NoOutput, NoBlocks)
+
+
 @dataclass(frozen=True)
 class IngestRequest:
     """A request to ingest the output of a job, or of several.
 
     :param output: the output, if it is not in the job's own file.
     :param telemetry: evidence from the parent's harness, kept as it is.
+    :param only_whole: ignore the jobs whose output lacks a block for a pair.
     :param failure: why the job fails, whatever its output holds: what is complete is kept.
     :param typed: the reviews of the one job as data, by ordinal; its output is then not parsed.
     """
@@ -77,16 +83,15 @@ class IngestRequest:
     effort_unknown: bool = False
     telemetry: Mapping[str, Any] | None = None
     all_or_nothing: bool = False
+    only_whole: bool = False
     failure: RunnerFailure | None = None
     typed: Mapping[int, TypedReview] = field(default_factory=dict)
     lease: Lease | None = None
 
 
 # Others cannot write meanwhile: for some hundredths of a second.
-_PAIRS_PER_TRANSACTION = 100
+_PAIRS_PER_TRANSACTION = 300
 _BYTES_PER_TRANSACTION = 2_000_000
-# Shorter quotes ("see the table") may stand in any note.
-_TELLING_WORDS = 5
 _NOT_TAKEN = "its block was not taken: all or nothing, and another pair's is missing"
 
 
@@ -114,11 +119,21 @@ class Intake:
     contradicted: bool
     findings: list[Finding] = field(default_factory=list)
 
-    @property
+    @cached_property
     def byte_size(self) -> int:
         """Bytes of the output and of the notes, which are in memory together."""
-        notes = {pair.note_snapshot_id: pair.note_snapshot.byte_size for pair in self.pairs}
+        notes = {pair.note_snapshot_id: pair.note_size for pair in self.pairs}
         return len(self.raw) + sum(notes.values())
+
+
+def jobs_with_output(*, actor: str | None, config: Config) -> Iterator[int]:
+    """Yield the open jobs, of `actor` or all, that have an output, oldest first."""
+    of_actor = {} if actor is None else {"claimed_by": actor}
+    jobs = ReviewJob.objects.open().filter(**of_actor).order_by("pk")
+    for job_id, path in jobs.values_list("pk", "bundle_output_path"):
+        with suppress(OutputNotReadable):
+            if ArtifactStore(config).read_output(path):
+                yield job_id
 
 
 def read_jobs(
@@ -129,22 +144,19 @@ def read_jobs(
     Beside them stands by its id what refuses a job.
     """
     jobs = ReviewJob.objects.with_names().in_bulk(job_ids)
-    pairs: defaultdict[int, list[ReviewPair]] = defaultdict(list)
-    rows = ReviewPair.objects.filter(job_id__in=job_ids).select_related(
-        "note", "gate", "note_snapshot", "gate_snapshot"
-    )
-    rows = rows.defer("note_snapshot__text", "gate_snapshot__text")
-    for pair in rows.order_by("job_id", "ordinal"):
-        pairs[pair.job_id].append(pair)
+    rows = ReviewPair.objects.filter(job_id__in=job_ids).with_names()
+    pairs = grouped((pair.job_id, pair) for pair in rows)
     intakes: list[Intake] = []
     refused: dict[int, ReviewError] = {}
     for job_id in job_ids:
+        request = request_of(job_id)
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            intakes.append(_read(jobs[job_id], pairs[job_id], request_of(job_id), config))
+            intakes.append(_read(jobs[job_id], pairs[job_id], request, config))
         except ReviewError as error:
-            refused[job_id] = error
+            if not (request.only_whole and isinstance(error, _NOT_WHOLE)):
+                refused[job_id] = error
         if (
             sum(len(intake.pairs) for intake in intakes) >= _PAIRS_PER_TRANSACTION
             or sum(intake.byte_size for intake in intakes) >= _BYTES_PER_TRANSACTION
@@ -168,17 +180,13 @@ def _read(
 ) -> Intake:
     require_lease(job, request.lease)
     _refuse_closed(job, pairs)
-    if request.provenance is not None:
-        unknown = request.effort_unknown
-        check_provenance(job, request.provenance, effort_unknown=unknown, config=config)
-    others = contradicting_models(job.model_partition.name, request.telemetry, config=config)
     raw = _read_raw(job, request, config)
-    names = {pair.ordinal: (pair.note.path, config.gate_id(pair.gate.path)) for pair in pairs}
+    names = {pair.ordinal: (pair.note_path, config.gate_id(pair.gate_path)) for pair in pairs}
     if request.typed:
         parsed = typed_output(request.typed, ordinals=names)
     else:
         parsed = read_output(job, raw, names)
-    if not parsed.has_own_blocks:
+    if not parsed.has_own_blocks or (request.only_whole and parsed.missing):
         raise _no_blocks(job, parsed, is_given=request.output is not None)
     done = [pair for pair in pairs if pair.status == PairStatus.COMPLETED]
     rows = ReviewText.objects.filter(pair__in=done).values_list("pair_id", "text")
@@ -187,7 +195,11 @@ def _read(
     waiting = {pair.ordinal: pair for pair in pairs if pair.status != PairStatus.COMPLETED}
     blocks = {pair: parsed.blocks[n] for n, pair in waiting.items() if n in parsed.blocks}
     missing = {n: parsed.missing[n] for n, pair in waiting.items() if pair not in blocks}
+    others = contradicting_models(job.model_partition.name, request.telemetry, config=config)
     ending = _ending(missing, request, others)
+    if request.provenance is not None:
+        unknown = request.effort_unknown
+        check_provenance(job, request.provenance, effort_unknown=unknown, config=config)
     if ending.code == FailureCode.ALL_OR_NOTHING:
         missing |= {pair.ordinal: _NOT_TAKEN for pair in blocks}
         blocks = {}
@@ -316,7 +328,7 @@ def make_reviews(intake: Intake, known: KnownFindings) -> None:
         decision = review.decision
         other = _note_of_quotes(pair, review, intake.pairs, known)
         if other is not None:
-            problem = f"no quote of the review stands in {pair.note.path}; they stand in {other}"
+            problem = f"no quote of the review stands in {pair.note_path}; they stand in {other}"
             decision = ParsedDecision(Decision.UNKNOWN, None, problem)
         pair.decision = decision.decision.value
         pair.decision_source = decision.source.value if decision.source else ""
@@ -324,7 +336,7 @@ def make_reviews(intake: Intake, known: KnownFindings) -> None:
         pair.not_accepted = _why_not(intake, decision.decision, of_another_note=other is not None)
         intake.texts[pair.pk] = review.text
         if review.findings:
-            where = {"note_path": pair.note.path, "gate_path": pair.gate.path}
+            where = {"note_path": pair.note_path, "gate_path": pair.gate_path}
             text, earlier = known.note_text(pair), known.earlier(pair)
             found = identify_findings(review.findings, note_text=text, earlier=earlier, **where)
             known.add(pair, found)
@@ -348,9 +360,7 @@ def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
     """Return the path of another note of the job that contains quotes its own note lacks."""
-    quotes = [
-        finding.quote for finding in review.findings if len(finding.quote.split()) >= _TELLING_WORDS
-    ]
+    quotes = [quote for finding in review.findings for quote in telling_quotes(finding)]
 
     def has_one(of: ReviewPair) -> bool:
         return any(passage_lines(known.note_text(of), quote) for quote in quotes)
@@ -358,4 +368,4 @@ def _note_of_quotes(
     if not quotes or has_one(pair):
         return None
     others = {other.note_id: other for other in pairs if other.note_id != pair.note_id}
-    return next((other.note.path for other in others.values() if has_one(other)), None)
+    return next((other.note_path for other in others.values() if has_one(other)), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from review.domain.finding_identity import KnownFinding, choose_fingerprints, own_fingerprints
@@ -11,7 +12,12 @@ from review.models import Acceptance, FileSnapshot, Finding, ReviewJob, ReviewPa
 from review.protocol.decision import ParsedDecision, ReadReview, read_review
 from review.protocol.findings import ParsedFinding
 from review.protocol.output import ParsedBlock, ParsedOutput, parse_output
-from review.protocol.quote_location import locate_findings, quote_lines
+from review.protocol.quote_location import (
+    locate_findings,
+    passage_lines,
+    quote_lines,
+    telling_quotes,
+)
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
 from review.settings import Config
@@ -81,7 +87,7 @@ def identify_findings(
     earlier: Sequence[KnownFinding],
 ) -> list[Finding]:
     """Place the findings of a review in the note, under fingerprints of `earlier` ones or new."""
-    said = _without_repetitions(raw, note_text)
+    said = _without_repetitions([_with_quote(item, note_text) for item in raw], note_text)
     lines = locate_findings(note_text, said)
     reported, found = [], []
     for ordinal, (item, line) in enumerate(zip(said, lines, strict=True), 1):
@@ -99,6 +105,13 @@ def identify_findings(
     for finding, fingerprint in zip(found, fingerprints, strict=True):
         finding.fingerprint = fingerprint
     return found
+
+
+def _with_quote(item: ParsedFinding, note_text: str) -> ParsedFinding:
+    """Take for the quote of a finding without one what its text quotes of the note."""
+    quotes = () if item.quote or item.line else telling_quotes(item)
+    found = (quote.strip() for quote in quotes if passage_lines(note_text, quote))
+    return replace(item, quote=next(found, "")) if quotes else item
 
 
 def _without_repetitions(raw: Sequence[ParsedFinding], note_text: str) -> list[ParsedFinding]:

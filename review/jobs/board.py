@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal
 
 from django.db.models import Count, Q
 
-from review.documents.base import from_row
+from review.documents.base import from_row, grouped
 from review.errors import InputRejected
 from review.job_files import ArtifactStore, OutputNotReadable, manifest_path
 from review.jobs.job_documents import (
@@ -25,8 +25,7 @@ from review.jobs.job_documents import (
     PairJson,
 )
 from review.jobs.leases import Processes, abandonment, unanswered_jobs
-from review.models import Finding, JobEvent, ReviewJob, ReviewPair, batched
-from review.models.jobs import ReviewJobQuerySet
+from review.models import Finding, JobEvent, ReviewJob, ReviewJobQuerySet, ReviewPair, batched
 from review.runners.outcome import MODEL_ANSWERED
 from review.settings import Config
 from review.vocabulary import (
@@ -79,12 +78,12 @@ def show_jobs(job_ids: Iterable[int], *, config: Config) -> list[JobJson]:
     """Return the jobs with their pairs, in the order of `job_ids`; unknown ids are left out."""
     shown = []
     for chunk in batched(job_ids, 200):
-        pairs: dict[int, list[PairJson]] = {}
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
         # Tuples: an instance with its note and its gate takes five times as long.
-        for job_id, pair_id, ordinal, note, gate, status, decision in rows.values_list(*_COLUMNS):
-            pair = (pair_id, ordinal, note, gate, config.gate_id(gate), status, decision or None)
-            pairs.setdefault(job_id, []).append(PairJson(*pair))
+        pairs = grouped(
+            (job_id, PairJson(pk, at, note, gate, config.gate_id(gate), status, decision or None))
+            for job_id, pk, at, note, gate, status, decision in rows.values_list(*_COLUMNS)
+        )
         jobs = ReviewJob.objects.with_names().in_bulk(chunk)
         shown += [_job_json(jobs[pk], pairs.get(pk, [])) for pk in chunk if pk in jobs]
     return shown
@@ -169,21 +168,19 @@ def show_ingested(
     """The job with its pairs, as loaded after the ingest; `findings` are read unless given."""
     if findings is None:
         findings = Finding.objects.filter(pair__in=pairs).order_by("pair_id", "ordinal")
-    found: defaultdict[int, list[FindingJson]] = defaultdict(list)
-    for row in findings:
-        found[row.pair_id].append(from_row(FindingJson, row, line=row.note_line))
+    found = grouped(
+        (row.pair_id, from_row(FindingJson, row, line=row.note_line)) for row in findings
+    )
     shown = [
         from_row(
             IngestedPairJson,
             pair,
             review_pair_id=pair.pk,
-            note_path=pair.note.path,
-            gate_path=pair.gate.path,
-            gate_id=config.gate_id(pair.gate.path),
+            gate_id=config.gate_id(pair.gate_path),
             pair_status=pair.status,
             accepted=pair.status == PairStatus.COMPLETED and not pair.not_accepted,
             not_accepted_because=pair.not_accepted or None,
-            findings=found[pair.pk],
+            findings=found.get(pair.pk, []),
         )
         for pair in pairs
     ]

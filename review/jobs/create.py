@@ -197,7 +197,10 @@ class JobFactory:
     ) -> models.ReviewPair:
         note, gate = (keys[side.path, side.sha256] for side in (pair.note, pair.gate))
         texts = {"note_snapshot": note, "gate_snapshot": gate, "link_state": self._link_state(pair)}
-        return models.ReviewPair(job=job, ordinal=ordinal, note=note.path, gate=gate.path, **texts)
+        row = models.ReviewPair(job=job, ordinal=ordinal, note=note.path, gate=gate.path, **texts)
+        row.note_path, row.gate_path = pair.note_path, pair.gate.path
+        row.note_sha256, row.gate_sha256 = pair.note.sha256, pair.gate.sha256
+        return row
 
     def _link_state(self, pair: DraftPair) -> str:
         is_of_rules = self._partition == RULES_PARTITION

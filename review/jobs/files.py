@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from review.documents.base import from_row
+from review.documents.base import from_row, grouped
 from review.domain.paths import sha256_hex
 from review.errors import ReviewError
 from review.job_files import ArtifactNotWritten, ArtifactStore, OutputNotReadable, manifest_path
@@ -115,14 +115,11 @@ def load_job_files(job_ids: Sequence[int], *, config: Config) -> Iterator[JobFil
     """Yield the files of jobs, one job's texts at a time."""
     store_id = ReviewStore.objects.identity()
     jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
-    related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    rows = ReviewPair.objects.filter(job_id__in=job_ids).select_related(*related)
-    pairs: dict[int, list[ReviewPair]] = {job_id: [] for job_id in job_ids}
-    for pair in rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("ordinal"):
-        pairs[pair.job_id].append(pair)
+    rows = ReviewPair.objects.filter(job_id__in=job_ids).with_names()
+    pairs = grouped((pair.job_id, pair) for pair in rows)
     for job_id in job_ids:
         texts = ReviewText.objects.filter(pair__job=job_id).values_list("pair_id", "text")
-        yield JobFiles(jobs[job_id], pairs.pop(job_id), dict(texts), config, store_id)
+        yield JobFiles(jobs[job_id], pairs.get(job_id, []), dict(texts), config, store_id)
 
 
 def _is_outdated(prompt_path: str, status: str, config: Config) -> bool:
@@ -148,14 +145,7 @@ def _result(job: ReviewJob, pair: ReviewPair, config: Config) -> ResultRecord:
 
 
 def _names(pair: ReviewPair, config: Config) -> dict[str, Any]:
-    return {
-        "review_pair_id": pair.pk,
-        "note_path": pair.note.path,
-        "gate_path": pair.gate.path,
-        "gate_id": config.gate_id(pair.gate.path),
-        "note_sha256": pair.note_snapshot.content_sha256,
-        "gate_sha256": pair.gate_snapshot.content_sha256,
-    }
+    return {"review_pair_id": pair.pk, "gate_id": config.gate_id(pair.gate_path)}
 
 
 def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> bytes | None:
@@ -237,8 +227,6 @@ def _job_folder(job: ReviewJob, config: Config) -> Path:
     return (config.root / job.prompt_path).parent
 
 
-_COLUMNS = ("job_id", "ordinal", "note__path", "gate__path")
-
 State = Literal["none", "unreadable", "foreign", "partial", "complete"]
 
 
@@ -275,10 +263,11 @@ def output_states(
         states[job.pk] = OutputState("none")
         if data.strip():
             texts[job.pk] = (job.sentinel_token, data)
-    expected: dict[int, list[ExpectedPair]] = {job_id: [] for job_id in texts}
-    rows = ReviewPair.objects.filter(job_id__in=list(texts)).order_by("ordinal")
-    for job_id, ordinal, note, gate in rows.values_list(*_COLUMNS):
-        expected[job_id].append(ExpectedPair(ordinal, note, config.gate_id(gate)))
+    rows = ReviewPair.objects.filter(job_id__in=list(texts)).with_names()
+    expected = grouped(
+        (it.job_id, ExpectedPair(it.ordinal, it.note_path, config.gate_id(it.gate_path)))
+        for it in rows
+    )
     for job_id, (token, data) in texts.items():
         parsed = parse_output(data, token=token, expected=expected[job_id])
         missing = dict(parsed.missing)
@@ -287,15 +276,6 @@ def output_states(
             state: State = "partial" if missing else "complete"
             states[job_id] = OutputState(state, missing, len(parsed.blocks))
     return states
-
-
-def ready_job_ids(*, config: Config, actor: str | None) -> list[int]:
-    """Return open jobs, of `actor` or all, whose output is whole, oldest first."""
-    jobs = ReviewJob.objects.open().order_by("pk")
-    if actor is not None:
-        jobs = jobs.filter(claimed_by=actor)
-    states = output_states(jobs, config=config)
-    return [job_id for job_id, output in states.items() if output.state == "complete"]
 
 
 def _left(job: ReviewJob, config: Config, processes: Processes | None) -> bytes:

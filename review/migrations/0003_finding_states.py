@@ -5,7 +5,7 @@ from __future__ import annotations
 import django.db.models.deletion
 from django.db import migrations, models
 
-from review.acceptance.finding_states import rebuild_finding_states
+from review.acceptance.accept import rebuild_finding_states
 
 # Paths sort by code points, as in SQLite and in Python.
 COLLATE = """

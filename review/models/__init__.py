@@ -11,6 +11,7 @@ from review.models.jobs import (
     Parent,
     Provenance,
     ReviewJob,
+    ReviewJobQuerySet,
 )
 from review.models.reviews import (
     UNDECIDED,

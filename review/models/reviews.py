@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.db import connections, models
-from django.db.models import PROTECT, CharField, ForeignKey, Max, Q
+from django.db.models import PROTECT, CharField, F, ForeignKey, Max, Q
 
 from review.models.jobs import ReviewJob
 from review.models.snapshots import (
@@ -42,6 +42,23 @@ _COMPLETE = (
     f"UPDATE review_pairs SET {', '.join(f'{name} = %s' for name in _REVIEWED)},"  # noqa: S608
     " status = 'completed', reviewed_at = %s WHERE id = %s AND status IN ('pending', 'missing')"
 )
+_NAMES = {
+    "note_path": F("note__path"),
+    "gate_path": F("gate__path"),
+    "note_sha256": F("note_snapshot__content_sha256"),
+    "gate_sha256": F("gate_snapshot__content_sha256"),
+    "note_size": F("note_snapshot__byte_size"),
+}
+_KEEP_TEXT = "INSERT INTO review_texts (pair_id, text) VALUES (%s, %s)"
+# From the events themselves: they need not be sent a second time.
+_SAID = "note_snapshot_id, gate_snapshot_id, decision"
+_POINT_AT = f"""
+INSERT INTO review_current_acceptances (model_partition_id, note_id, gate_id, event_id, {_SAID})
+SELECT model_partition_id, note_id, gate_id, id, accepted_note_snapshot_id, accepted_gate_snapshot_id,
+    decision FROM acceptance_events WHERE id IN ({{}})
+ON CONFLICT (model_partition_id, note_id, gate_id) DO UPDATE SET event_id = excluded.event_id,
+    {", ".join(f"{name} = excluded.{name}" for name in _SAID.split(", "))}
+"""  # noqa: S608
 
 
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
@@ -53,22 +70,28 @@ class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
             job__model_partition__name=model_partition,
         )
 
+    def with_names(self) -> ReviewPairQuerySet:
+        """With the paths and digests of both texts, in the order of jobs and ordinals."""
+        return self.annotate(**_NAMES).order_by("job_id", "ordinal")
+
     def completed(self) -> ReviewPairQuerySet:
         """Completed pairs of notes; those of trials are none."""
         return self.filter(status=PairStatus.COMPLETED).exclude(not_accepted=NotAccepted.TRIAL)
 
-    def complete(self, pairs: Sequence[ReviewPair], *, now: datetime) -> bool:
-        """Pending or missing pairs to `completed`; False: one was completed already, roll back."""
+    def complete(self, texts: Mapping[ReviewPair, str], *, now: datetime) -> bool:
+        """Complete pending or missing pairs; False: one was completed already, roll back."""
         connection = connections[self.db]
         moment = connection.ops.adapt_datetimefield_value(now)
-        rows = [(*(getattr(pair, name) for name in _REVIEWED), moment, pair.pk) for pair in pairs]
-        # Prepared once for all pairs of a job: half of an ingest's time went into making queries.
+        rows = [(*(getattr(pair, name) for name in _REVIEWED), moment, pair.pk) for pair in texts]
+        # Prepared once for all pairs: half of an ingest's time went into making queries.
         with connection.cursor() as cursor:
             cursor.executemany(_COMPLETE, rows)
-            moved = cursor.rowcount
-        for pair in pairs:
+            if cursor.rowcount != len(rows):
+                return False
+            cursor.executemany(_KEEP_TEXT, [(pair.pk, text) for pair, text in texts.items()])
+        for pair in texts:
             pair.status, pair.reviewed_at = PairStatus.COMPLETED.value, now
-        return bool(moved == len(rows))
+        return True
 
     def mark_missing(self, job_id: int, *, reasons: Mapping[int, str] | None = None) -> int:
         """A job's pending pairs to `missing`; `reasons` say by ordinal why a pair has no review."""
@@ -100,6 +123,12 @@ class ReviewPair(models.Model):
     not_accepted = CharField(max_length=24, choices=NotAccepted, blank=True, default="")
     result_path = models.TextField(blank=True, default="")
     reviewed_at = models.DateTimeField(null=True)
+    # Loaded by `with_names`.
+    note_path: str
+    gate_path: str
+    note_sha256: str
+    gate_sha256: str
+    note_size: int
 
     objects: ClassVar[ReviewPairQuerySet] = ReviewPairQuerySet.as_manager()  # type: ignore[assignment]
 
@@ -223,17 +252,9 @@ class CurrentAcceptanceQuerySet(models.QuerySet["CurrentAcceptance"]):
 
     def point_at(self, events: Sequence[Acceptance]) -> None:
         """Move the keys of `events` (saved, one a key) to them; call after `move_acceptances`."""
-        key = ("model_partition_id", "note_id", "gate_id")
-        said = ("note_snapshot_id", "gate_snapshot_id", "decision")
-        self.bulk_create(
-            [
-                CurrentAcceptance(event=event, **{n: getattr(event, n) for n in (*key, *said)})
-                for event in events
-            ],
-            update_conflicts=True,
-            unique_fields=key,
-            update_fields=("event_id", *said),
-        )
+        with connections[self.db].cursor() as cursor:
+            keys = ",".join(str(event.pk) for event in events)
+            cursor.execute(_POINT_AT.format(keys or "NULL"))
 
 
 class CurrentAcceptance(models.Model):

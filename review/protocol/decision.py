@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,29 +19,38 @@ _DECISIONS = dict.fromkeys(("pass", "clean pass", "info", "ok", "clean"), Decisi
 _DECISIONS |= dict.fromkeys(("warn", "warning"), Decision.WARN)
 _DECISIONS |= {"fail": Decision.FAIL, "error": Decision.ERROR}
 _RESULTS = ("pass", "warn", "warning", "fail", "error")
+# Not "0 WARN" and "no WARN or FAIL".
 _GRAVER = {
-    Decision.PASS: re.compile(r"\b(?:warn|fail|error)", re.I),
-    Decision.WARN: re.compile(r"\b(?:fail|error)", re.I),
+    decision: re.compile(rf"(?<!\b0 )(?<!\bno )(?<!\bzero )(?<!\bor )\b(?:{words})", re.I)
+    for decision, words in ((Decision.PASS, "warn|fail|error"), (Decision.WARN, "fail|error"))
 }
 _WORD = r"(?P<word>clean\s+pass|pass|warning|warn|fail|info|ok|clean|error)"
-_NUMBER = r"(?:\d{1,3}|no|an?|one|two|three|four|five|six|seven|eight|nine|ten|several)"
+_NUMBER = r"(?:\d{1,3}|no|zero|an?|one|two|three|four|five|six|seven|eight|nine|ten|several)"
 _COUNT = rf"{_NUMBER}(?:\s+[a-z-]+){{1,3}}"
 _MILD = (
     r"(?:borderline|marginal(?:ly)?|minor|mild(?:ly)?|narrow(?:ly)?|barely|clean|soft|info|advisory|light|slight(?:ly)?|"
     r"trivial|weak|low|moderate|strict|lenient|provisional|overall|final|unchanged)"
 )
+_NAME = r"(?:result|ergebnis|résultat|resultado|risultato|resultaat|wynik|результат|結果|结果|결과)"
 _RESULT_LINE = re.compile(
-    r"[*_ \t]*\\?#{1,6}[*_ \t]*result[*_ \t]*[:\uff1a][*_`\s]*(?P<value>.*)", re.I
+    rf"[*_ \t]*\\?#{{1,6}}[*_ \t]*{_NAME}[*_ \t]*[:\uff1a][*_`\s]*(?P<value>.*)", re.I
 )
+_PART = re.compile(r"#{1,6}[*_ \t]*(?:summary|findings|suggested revisions?)[*_: \t]*", re.I)
 _SIGNS = {Decision.PASS: "\u2705\u2714\u2611\u2713\U0001f7e2", Decision.WARN: "\u26a0\U0001f7e1\U0001f7e0", Decision.FAIL: "\u274c\u2716\u2717\U0001f534\u26d4\U0001f6d1"}  # fmt: skip
-_FRAMES = " \t*_`\"'\u201c\u201d[]\ufe0f\u200b"
+_FRAMES = " \t*_`\"'[]"
+# What models write around a word: tags, special tokens, LaTeX.
+_AROUND = re.compile(r"</?[a-z|!-][^<>]*>|\\(?:boxed|text\w*|mathrm)\b|[${}]")
+_NAMED = re.compile(r"PASS|WARN|FAIL|ERROR")
 _NAMES_DECISION = re.compile(r"(?:pass|warn|fail|error)(?:ed|ing)?\b", re.I)
+_ASIDE = rf"(?:{_MILD}(?:\s+only)?|(?:with\s+)?{_COUNT}(?:\s*(?:[,;+/]|and)\s*{_COUNT})*)"
 _RESULT = re.compile(
-    rf"{_WORD}[*_`]*\s*(?:\((?P<aside>{_MILD}|{_COUNT}(?:\s*(?:[,;+]|and)\s*{_COUNT})*)\))?\s*\.?[*_`#\s]*",
+    rf"{_WORD}[*_`]*\s*(?P<aside>\({_ASIDE}\)|(?:[,:\u2013\u2014]|-\s)\s*{_ASIDE})?\s*\.?[*_`#\s]*",
     re.I,
 )
+_REASON = re.compile(rf"{_WORD}[*_`]*\s*(?:[:;,.(\u2013\u2014]|-\s)(?P<reason>.*)", re.I)
 _LABEL = re.compile(
-    r"[#*_\s+-]*(?:(?:the|final|gate|overall)\s+){0,3}(?:verdict|result|outcome|decision|overall)[*_`]*"
+    r"[#*_\s+-]*(?:(?:the|final|gate|overall)\s+){0,3}"
+    rf"(?:verdict|outcome|decision|overall|{_NAME})[*_`]*"
     r"(?:\s*[:\u2013\u2014]\s*|\s+-\s+|\s*$)(?P<rest>.*)",
     re.I,
 )
@@ -67,7 +77,7 @@ _NO_WARN = re.compile(
     r"[*_\s]*no\s+warn(?:ing)?s?\b(?!.*\b(?:fail|but|except|however|unless))", re.I
 )
 _BREAK = re.compile(
-    r"\s*(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,}|</?[a-z][\w-]*>\s*|<!--.*-->\s*)"
+    r"\s*(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,}|</?[a-z|][^<>]*>\s*|<!--.*-->\s*)"
 )
 
 
@@ -89,8 +99,9 @@ class _Statement(NamedTuple):
 def read_decision(block_text: str) -> ParsedDecision:
     """Return the decision of the result line, else the one that all declarations state.
 
-    The result line is `## Result: PASS|WARN|FAIL|ERROR` as the last line, and nothing takes it
-    back; declarations are the first line below a title, and lines such as `Verdict: WARN`.
+    The result line is `## Result: PASS|WARN|FAIL|ERROR` as the last line, or right above a part
+    of the template, and nothing takes it back; declarations are the first line below a title, and
+    lines such as `Verdict: WARN`.
     """
     lines = list(_visible_lines(block_text))
     if not lines:
@@ -101,7 +112,8 @@ def read_decision(block_text: str) -> ParsedDecision:
         if (found := _RESULT_LINE.match(text)) and found["value"].strip("*_` ")
     ]
     if results:
-        return _by_result_line(results, last_line=lines[-1][0])
+        behind = next((text for number, text in lines if number > results[-1][0]), "")
+        return _by_result_line(results, behind=behind)
     return _by_declarations(lines, block_text)
 
 
@@ -117,9 +129,9 @@ def _visible_lines(block_text: str) -> Iterator[tuple[int, str]]:
             yield line.number, line.text
 
 
-def _by_result_line(results: Sequence[tuple[int, str]], *, last_line: int) -> ParsedDecision:
+def _by_result_line(results: Sequence[tuple[int, str]], *, behind: str) -> ParsedDecision:
     number, value = results[-1]
-    if number != last_line:
+    if behind and not _PART.fullmatch(behind):
         return _unknown(f"the result line in line {number} is not the last line")
     decision = _result(value)
     if decision is None:
@@ -133,15 +145,20 @@ def _by_result_line(results: Sequence[tuple[int, str]], *, last_line: int) -> Pa
 
 
 def _result(value: str) -> Decision | None:
-    signs = "".join(_SIGNS.values())
-    found = _RESULT.fullmatch(value.strip(_FRAMES + signs))
+    value = unicodedata.normalize("NFKC", _AROUND.sub("", value))
+    symbols = "".join(char for char in value if not (char.isascii() or char.isalnum()))
+    said = value.strip(_FRAMES + symbols)
+    found = _RESULT.fullmatch(said) or _REASON.fullmatch(said)
     if found is None or found["word"].lower() not in _RESULTS:
         return None
-    decision = _DECISIONS[found["word"].lower()]
-    graver = _GRAVER.get(decision)
-    is_graver = graver and graver.search(found["aside"] or "")
-    other_signs = set(value) & set(signs) - set(_SIGNS.get(decision, ""))
-    return None if is_graver or other_signs else decision
+    decision, told = _DECISIONS[found["word"].lower()], found.groupdict()
+    if (reason := told.get("reason")) is not None:  # a PASS with one may be none
+        is_other = decision is Decision.PASS or _NAMED.search(reason)
+    else:
+        graver = _GRAVER.get(decision)
+        is_other = graver and graver.search(told["aside"] or "")
+    other_signs = {*"".join(_SIGNS.values())} - {*_SIGNS.get(decision, "")}
+    return None if is_other or other_signs & set(symbols) else decision
 
 
 def _by_declarations(lines: Sequence[tuple[int, str]], block_text: str) -> ParsedDecision:

@@ -1,4 +1,8 @@
-"""Read the findings of a review: bullets that name a severity, with the quotes below them."""
+"""Read the findings of a review: what names a severity first, with the quotes below it.
+
+That is a bullet; in a section of findings also a paragraph, a deeper heading or a table's row, and
+each bullet below a severity that stands alone.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,18 @@ from review.vocabulary import Severity
 
 # A severity is at the start of its line; the rest of a line is never searched.
 _HEAD = 200
-_MARKER = re.compile(r"(?:[-*+\u2022]|\d{1,9}[.)])(?:[ \t]+|$)")
+_MARKER = re.compile(r"(?:[-*+\u2022\u2013\u2014]|\d{1,9}[.)])(?:[ \t]+|$)")
+# What may stand ahead of a severity that has no bullet: marks of a heading, cells of a table.
+_UNMARKED = re.compile(r"^(?:#{1,6}[ \t]+|\|\s*(?:\d{1,9}\s*\|\s*)?)")
 _CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
 _SEVERITY = re.compile(
-    r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>(?ai:info|warning|warn|failure|fail))"
+    r"(?P<open>[^\w\s\u2014\u2013\"'\u2018\u201c<-]{0,8}\s?[\[(*_`]{0,6})(?P<word>(?ai:info|warning|warn|failure|fail)s?)"
     r"(?P<aside>\s+#?\d{1,3}(?=\W)|\s*[(\[][^()\[\]]{0,60}[)\]])?(?P<close>[\])*_`]{0,6})"
+    r"(?:\s*[\u2600-\u27bf\ufe0f\U0001f300-\U0001faff]{1,3})?"
 )
 _DELIMITER = re.compile(
-    r"\s*:[*_]{0,3}(?:\s+|$|(?=[^\W\d_]|[\"'\u201c\u2018`]))|\s+-{1,3}\s+|\s*[\u2013\u2014]\s*|\s*$"
+    r"\s*(?::[*_]{0,3}(?:\s+|$|(?=[^\W\d_]|[\"'\u201c\u2018`]))|[\uff1a\u2013\u2014]\s*|$)"
+    r"|\s+(?:-{1,3}|\|)\s+"
 )
 _MARKED_WORD = re.compile(r"[\[(*_`]")
 _FINDINGS = re.compile(r"(?:[\w'-]{1,20}\s+){0,2}(?ai:findings?)\s*(?:[:(\u2013\u2014-].{0,60})?")
@@ -68,6 +76,10 @@ class _Draft:
     lines: list[str] = field(default_factory=list)
     quotes: list[list[str]] = field(default_factory=list)
 
+    @property
+    def is_bare(self) -> bool:
+        return not self.quotes and not any(map(str.strip, self.lines))
+
     def text(self) -> str:
         text = "".join(self.lines).strip()
         # "**WARN: heading.** text" leaves the end of an emphasis whose start is gone.
@@ -84,6 +96,7 @@ class _Reader:
         self.has_section = False
         self._section = 0  # the level of the Findings heading we are under
         self._open: _Draft | None = None
+        self._head: _Draft | None = None  # the last one that names its severity
         self._in_list = False
         self._after_blank = True
         self._after_fence = False
@@ -111,13 +124,16 @@ class _Reader:
     def _take_text(self, raw: str, text: str) -> None:
         wide = raw.expandtabs(_TAB)
         column = len(wide) - len(wide.lstrip(" "))
-        heading = _HEADING.match(text)
-        if heading and (self._open is None or column < self._open.column):
-            self._enter(text.strip("# *_\t"), heading.end())
-            return
-        marker = _MARKER.match(text)
+        heading, marker = _HEADING.match(text), _MARKER.match(text)
+        if self._open is None or column < max(1, self._open.column):
+            if marker is None and self._take_unmarked(text, column):
+                return
+            if heading:
+                self._enter(text.strip("# *_\t"), heading.end())
+                return
         goes_on = marker is None and not self._after_blank and not self._quoting
-        if self._open is not None and (goes_on or column >= self._open.column):
+        is_group = marker is not None and self._section and self._open and self._open.is_bare
+        if self._open is not None and not is_group and (goes_on or column >= self._open.column):
             own_line = self._after_blank or self._after_fence or marker is not None
             self._continue(raw, own_line=own_line)
             return
@@ -126,7 +142,24 @@ class _Reader:
             self._take_paragraph(text, column)
         elif self._in_list or column < _CODE_INDENT:
             self._in_list = True
-            self._open = self._finding(text[marker.end() :], column + marker.end())
+            content, column = text[marker.end() :], column + marker.end()
+            self._open = self._finding(content, column) or self._grouped(content, column)
+
+    def _take_unmarked(self, text: str, column: int) -> bool:
+        level = len(text) - len(text.lstrip("#"))
+        if not self._section or 0 < level <= self._section:
+            return False
+        self._in_list = False
+        found = self._finding(_UNMARKED.sub("", text, count=1), 0 if level else column + 1)
+        self._open = found or self._open
+        return found is not None
+
+    def _grouped(self, content: str, column: int) -> _Draft | None:
+        if not self._section or self._head is None or not self._head.is_bare:
+            return None
+        draft = _Draft(self._head.severity, column, in_section=True, lines=[content.strip()])
+        self.drafts.append(draft)
+        return draft
 
     def _take_paragraph(self, text: str, column: int) -> None:
         if column == 0:
@@ -137,7 +170,7 @@ class _Reader:
 
     def _enter(self, title: str, level: int) -> None:
         """Enter the section of a heading; deeper headings stay within the findings."""
-        self._open = None
+        self._open = self._head = None
         self._in_list = False
         if _is_findings(title):
             self._section = level
@@ -154,13 +187,18 @@ class _Reader:
         end = delimiter.end() if delimiter else severity.end()
         # Marks that enclose the word, as in `[WARN] text`, need no delimiter.
         is_enclosed = _MARKED_WORD.search(severity["open"]) and severity["close"]
-        if delimiter is None and not (is_enclosed and content[end : end + 1].isspace()):
+        follows = content[end : end + 1]
+        is_loud = self._section and self._in_list and severity["word"].isupper()
+        if delimiter is None and not (
+            (is_enclosed and follows.isspace()) or (is_loud and follows in " \t,;/")
+        ):
             return None
         draft = _Draft(Severity(severity["word"][:4].lower()), column, in_section=self._section > 0)
         aside = (severity["aside"] or "").strip(" #")
         prefix = f"{aside} " if aside.startswith(("(", "[")) else ""
-        draft.lines.append(prefix + content[end:].strip())
+        draft.lines.append(prefix + content[end:].strip(" \t\r,;/|"))
         self.drafts.append(draft)
+        self._head = draft
         return draft
 
     def _continue(self, raw: str, *, own_line: bool) -> None:

@@ -3,7 +3,8 @@
 A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
 block is a quotation, unless that fence is still open where the block must end: then the worker
 forgot to close the fence, and the END counts. What a model wrote as its reasoning, between tags
-that begin their lines, is no answer.
+that begin their lines, is no answer. Of several versions with words between them the last one
+counts, if no words follow it.
 """
 
 from __future__ import annotations
@@ -30,22 +31,24 @@ _ESCAPES = re.compile(
     re.MULTILINE,
 )
 _REASONING = re.compile(
-    r"<\|?(?P<end>/|end_of_)?[\w:-]*(?:think|thought|reason|scratchpad|analysis|reflection|monologue|planning)"
-    r"[\w:-]*(?:\s[^<>]*)?\|?>"
+    r"<\|?(?P<end>/|end_of_)?[\w:-]{0,30}(?:think|thought|reason|scratchpad|analysis|reflection|monologue|planning)"
+    r"[\w:-]{0,30}(?:\s[^<>]*)?\|?>"
     r"|[\[\u25c1](?P<closes>/?)(?:think|thinking|thoughts?|reasoning|scratchpad)[\]\u25b7]"
     r"|<details\s[^<>]*\breasoning\b[^<>]*>|<summary>[^<>]*\b(?:think|thought|reason)[^<>]*</summary>"
     r"|<\|?channel\|?>(?:analysis|commentary|thought)(?:<\|message\|>)?"
-    r"|(?P<final>(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>)",
+    r"|(?P<final>(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>|.*assistantfinal)",
     re.I,
 )
 # These end reasoning that was begun, and mean nothing elsewhere.
-_REASONING_END = re.compile(r"</details>|<\|end\|>|<channel\|>|.*</think(?:ing)?>", re.I)
+_REASONING_END = re.compile(r"</details>|<\|end\|>|.*(?:<channel\|>|</think(?:ing)?>)", re.I)
 _THINKING = re.compile(r"thinking\s*(?:\.\.\.|\u2026)", re.I)
 _THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
-_TITLE = re.compile(r"#{1,6}\s+(?P<words>.+)|[*_]{2}(?P<bold>[^*_]+)[*_]{2}:?")
+# Above what follows it: marked ahead, or with a colon at its end.
+_TITLE = re.compile(r"(?=\W|.*[:\uff1a]$)\W*(?P<words>\w.{0,80}?)[\W_]*")
 _THOUGHTS = re.compile(
-    r"(?:my |internal |step-by-step )*(?:think\w*|thoughts?|reasoning|chain.of.thought|scratch ?pad|monologue|draft"
-    r"|überlegung\w*|gedanken\w*|réflexions?|razonamiento|ragionamento|размышлен\w*|思考\w*|推理\w*)(?: process)?",
+    r"(?:(?:here(?: i|')s|start|show|my|internal|step-by-step) )*"
+    r"(?:think\w*|thoughts?|reasoning|chain.of.thought|scratch ?pad|monologue|draft|überlegung\w*|gedanken\w*|réflexions?|raisonnement|razonamiento|pensamiento|ragionamento"
+    r"|raciocínio|размышлен\w*|рассужден\w*|思考\w*|推[理論论]\w*|사고 과정|생각)(?: process| for .*)?",
     re.I,
 )
 _LONGEST_TAG = 120
@@ -100,6 +103,12 @@ def behind_reasoning(line: str) -> str:
     return line
 
 
+def _end_in(line: str) -> re.Match[str] | None:
+    """Return the last tag of a line that ends reasoning which was begun."""
+    tags = (tag for tag in _REASONING.finditer(line) if tag["end"] or tag["closes"] or tag["final"])
+    return _REASONING_END.match(line) or max(tags, key=lambda tag: tag.end(), default=None)
+
+
 def strip_escapes(text: str) -> str:
     return _ESCAPES.sub("", text) if "\x1b" in text else text
 
@@ -124,7 +133,7 @@ class _Reader:
         self._found: dict[int, list[str]] = {}
         # The first line of a pair's block inside reasoning.
         self._in_reasoning: dict[int, int] = {}
-        # Blocks right above an end of reasoning that never began.
+        # Blocks above words, or right above an end of reasoning that never began.
         self._doubtful: dict[int, list[str]] = {}
         self._talks = False  # since the last block
         self._faults: dict[int, str] = {}
@@ -155,7 +164,7 @@ class _Reader:
 
     def _end_of_tag(self, line: str) -> int:
         """Return where the tag that begins a line ends, if text follows it; else 0."""
-        tag = _REASONING.match(line) or (_REASONING_END.match(line) if self._reasons else None)
+        tag = _end_in(line) if self._reasons else _REASONING.match(line)
         return tag.end() if tag and line[tag.end() :].strip(_EDGES) else 0
 
     def _take(self, line: str) -> None:
@@ -207,7 +216,7 @@ class _Reader:
             return f"its block stands in reasoning (line {line}), which is no answer"
         if not texts:
             return NO_BLOCK
-        if len(set(texts)) > 1:
+        if len({" ".join(text.split()) for text in texts}) > 1:
             return "two different blocks for this pair"
         return "" if texts[0].strip() else "its block is empty"
 
@@ -221,22 +230,25 @@ class _Reader:
     def _reason(self, line: str, sentinel: Sentinel | None) -> None:
         if sentinel is not None and sentinel.opens:
             self._in_reasoning.setdefault(sentinel.ordinal, self._number)
-        elif self._reasoning_edge(line) == "end" or _REASONING_END.fullmatch(line.strip()):
+        elif self._reasoning_edge(line) == "end" or _end_in(line):
             self._reasons = False
 
     def _around_blocks(self, line: str) -> None:
         if title := _TITLE.fullmatch(line.strip()):
             if self._is_titled:
                 self._forget()
-            words = (title["words"] or title["bold"]).strip("*_:# ")
-            self._is_titled = not self._saw_start and _THOUGHTS.fullmatch(words) is not None
+            words = _THOUGHTS.fullmatch(title["words"])
+            self._is_titled = not self._saw_start and words is not None
         match self._reasoning_edge(line):
             case "start":
                 self._reasons = True
             case "end":
                 self._forget()
-            case None:
-                self._talks |= bool(line.strip())
+            case None if re.search(r"\w", re.sub(r"<[^<>]*>", "", line)):
+                self._talks = True
+                for key, texts in self._found.items():
+                    self._doubtful[key] = [*self._doubtful.get(key, ()), *texts]
+                self._found.clear()
         found = _SELF_REPORT.match(line)
         if found and not self._saw_start and self._model is None:
             self._model = found[1].strip(" \t*_`")
@@ -245,16 +257,17 @@ class _Reader:
         text = line.strip(_EDGES) if len(line) <= _LONGEST_TAG else ""
         if tag := _REASONING.fullmatch(text):
             return "end" if tag["end"] or tag["closes"] or tag["final"] else "start"
-        if _THINKING_END.fullmatch(text) or line.rstrip().endswith("</think>"):
+        if _THINKING_END.fullmatch(text) or line.rstrip().endswith(("</think>", "assistantfinal")):
             return "end"
         return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
 
     def _forget(self) -> None:
         """Take all blocks for reasoning whose start is missing or a title, unless nothing comes between."""
-        for ordinal in self._found:
+        found = self._doubtful | self._found
+        for ordinal in found:
             self._in_reasoning.setdefault(ordinal, self._number)
-        found = {} if self._talks else self._found
-        self._doubtful = {key: found[key] for key in found.keys() - self._faults if found[key]}
+        kept = () if self._talks else found.keys() - self._faults
+        self._doubtful = {key: found[key] for key in kept if found[key]}
         for seen in (self._found, self._faults, self._unclosed, self._problems):
             seen.clear()
         self._saw_start = False
@@ -307,6 +320,7 @@ class _Reader:
         if ordinal not in self._expected:
             return
         self._talks = False
+        self._faults.pop(ordinal, None)
         text = dedent("\n".join(self._lines[block.start : ends - 1]).removesuffix("\r"))
         self._found.setdefault(ordinal, []).append(_unfenced(text))
         for sentinel in (block.sentinel, end):
@@ -317,16 +331,12 @@ class _Reader:
                 )
 
     def _names_agree(self, sentinel: Sentinel) -> bool:
-        """Return True if it names its pair, or no pair and nearly its own: workers change the case."""
-        expected = self._expected[sentinel.ordinal].names
-        if sentinel.names == expected:
+        """Return True if it names its pair, or no pair and its own but for case and punctuation."""
+        said, ours = _folded(sentinel.names), _folded(self._expected[sentinel.ordinal].names)
+        if not said or said == ours:
             return True
-        ours = _folded(expected)
         known = {_folded(pair.names) for pair in self._expected.values()}
-        said = _folded(sentinel.names)
-        plain = _folded(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", said))  # without Markdown's escapes
-        named = next((name for name in (said, plain) if name in known), None)
-        return not said or named == ours or (named is None and said.casefold() == ours.casefold())
+        return said not in known and _letters(said) == _letters(ours)
 
     def _problem(self, what: str) -> None:
         self._problems.append(f"line {self._number}: {what}")
@@ -334,6 +344,10 @@ class _Reader:
 
 # What a sentinel line may carry around its names, as decoration or as its own rule.
 _EDGES = "=*_` "
+
+
+def _letters(names: str) -> str:
+    return re.sub(r"[\W_]+", "", names).casefold()
 
 
 def _folded(names: str) -> str:

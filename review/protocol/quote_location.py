@@ -16,8 +16,17 @@ from review.domain.finding_identity import Reported, say_the_same
 
 _WORD = re.compile(r"[^\W_]+")
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
-# What a reader of the page does not see of a link, which quotes leave out.
-_ADDRESS = re.compile(r"(?<=\])(?:\([^()\n]*\)|\[[^\[\]\n]*\])")
+# What a reader of the page does not see of links, footnotes and tags, which quotes leave out.
+_ADDRESS = re.compile(
+    r"(?<=\])(?:\([^()\n]*\)|\[[^\[\]\n]*\])|(?<=\[\[)[^\[\]|\n]*\||\[\^[^\[\]\n]*\](?!:)"
+    r"|</?[a-zA-Z][a-zA-Z0-9]{0,10}(?:\s[^<>\n]*)?>"
+)
+# What the text of a finding may give as a quote: in marks, in a fence, in a cell or behind `>`.
+_QUOTED = re.compile(
+    r"\"([^\"\n]+)\"|[“„]([^“”„\n]+)[“”]|[«「]([^«»「」\n]+)[»」]|```[^\n]*\n(.*?)```|[|>]([^|>\n]+)",
+    re.DOTALL,
+)
+_UNIT = re.compile(r"[\u2e80-\uffff]|[^\W_\u2e80-\uffff]+")
 _PLACE_AROUND = re.compile(r"^(?:L|lines?\s)?\s*\d{1,5}\s*[:|]\s+|\s*\((?:L|lines?\s)\s*\d{1,5}\)$", re.I)  # fmt: skip
 _ELLIPSIS = re.compile(r"\.\.\.|\u2026")
 # A shorter part of a broken quote ("the", "see") may be anywhere.
@@ -36,6 +45,17 @@ _MARKS_HEADING = r"[\"'`*#\u201c\u2018(]|\b(?:section|heading|under|in|abschnitt
 _FRONTMATTER_WORD = re.compile(r"\bfront[ -]?matter\b|\bmetadata\b", re.I)
 
 Lines = tuple[int, ...]
+
+
+def telling_quotes(finding: Reported) -> list[str]:
+    """Return the quote, or what the text gives as one; of five words, or ten signs of CJK."""
+    said = [finding.quote] if finding.quote else map("".join, _QUOTED.findall(finding.text))
+    return [quote for quote in said if _count_words(quote) >= _WORDS_OF_A_PLACE]
+
+
+def _count_words(text: str) -> int:
+    units = _UNIT.findall(text)
+    return sum(1 if ord(unit[0]) >= _SPACED_SCRIPTS_END else 2 for unit in units) // 2
 
 
 class LocatableFinding(Reported, Protocol):

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 
 _MARKS = " \t#*_`\u200b\ufeff"
 _RULE = "="
+# What a CLI, a chat template or a terminal draws around a line: marks, symbols, tags.
+_DRAWN = re.compile(
+    r"(?:[ \t\r#*_`]|[^\x00-\x7f\w\u2500-\u257f]|</?[a-z|!][^<>]*>|\[end of text\])*", re.I
+)
 _HEAD = re.compile(
-    r"\s*pair\s+review\s+(start|end)\s+([0-9a-f]{8})\s*/\s*([0-9]{1,9})\s*(:|$)", re.IGNORECASE
+    r"\s*pair[\s_]+review[\s_]+(start|end)\s+([0-9a-f]{8})\s*/\s*([0-9]{1,9})\s*(:|$)",
+    re.IGNORECASE,
 )
 
 
@@ -50,10 +55,11 @@ def token_is_free(token: str, texts: Iterable[str]) -> bool:
 
 
 def read_sentinel(line: str) -> Sentinel | None:
-    """The sentinel on a line, or None; bold, case and spacing do not matter, a quote mark does."""
-    bare = line.strip(" \t\r").strip(_MARKS)
-    if not bare.startswith("==") or not bare.endswith("=="):
+    """The sentinel on a line, or None; bold, case and symbols do not matter, a quote mark does."""
+    start, end = line.find("=="), line.rfind("==") + 2
+    if start < 0 or not (_DRAWN.fullmatch(line, 0, start) and _DRAWN.fullmatch(line, end)):
         return None
+    bare = line[start:end]
     head = _HEAD.match(bare.strip(_RULE))
     if head is None:
         return None

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import Count, Prefetch, Q, prefetch_related_objects
 
-from review.acceptance.finding_states import finding_states
+from review.acceptance.accept import finding_states
 from review.documents.base import from_row
-from review.domain.disposition import own_finding_text
+from review.domain.finding_identity import own_finding_text
 from review.domain.paths import lens_of
 from review.domain.printing import safe_cell
 from review.findings.states import QueueEntryJson, QueueFindingJson, QuoteFinder, QuoteNow

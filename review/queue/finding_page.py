@@ -12,7 +12,7 @@ from django.db.models import Q
 
 from review import models
 from review.documents.base import from_row
-from review.domain.disposition import finding_state
+from review.domain.finding_identity import finding_state
 from review.errors import InputRejected
 from review.findings import states
 from review.knowledge_base import Corpus, UnreadableFile

@@ -9,9 +9,9 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Max
 
-from review.acceptance.finding_states import recompute_states
+from review.acceptance.accept import recompute_states
 from review.documents.base import Document, from_row
-from review.domain.disposition import finding_state
+from review.domain.finding_identity import finding_state
 from review.domain.paths import did_you_mean
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.findings.states import FoundFinding, find_finding, known_fingerprints

@@ -150,7 +150,7 @@ def closed_job(job_id: int, *, config: Config) -> IngestedJobJson:
     """Return a closed job as its ingest or its failure reports it, and write its files again."""
     job = require_job(job_id)
     problems = rewrite_job_files(job_id, config=config)
-    pairs = list(job.pairs.select_related("note", "gate").order_by("ordinal"))
+    pairs = list(job.pairs.with_names())
     return show_ingested(job, pairs, None, problems, config=config)
 
 

@@ -13,7 +13,7 @@ from django.db.models.expressions import RawSQL
 
 from review.acceptance.decide import PairOfAnotherModel, set_decision
 from review.documents.base import Document, from_row, problem_json
-from review.domain.disposition import review_fingerprint
+from review.domain.finding_identity import review_fingerprint
 from review.domain.paths import lens_of
 from review.findings.states import LookJson, LooksJson, QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import normalise_path
@@ -18,24 +17,6 @@ from review.selection.select import SelectionRequest, select_targets
 from review.vocabulary import DispositionState
 
 _LOADED = ("note", "gate", "note_snapshot", "gate_snapshot")
-
-
-class Against(StrEnum):
-    """The earlier text that the current one is compared with."""
-
-    ACCEPTED = "accepted"
-    REVIEWED = "reviewed"
-
-
-@dataclass(frozen=True)
-class ChangeRequest:
-    """A pair, and how its change is shown; `all_lines`: with equal lines."""
-
-    note_path: str
-    gate_id: str
-    model_partition: str
-    against: Against = Against.ACCEPTED
-    all_lines: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,43 +54,52 @@ class PairChange:
         return self.note.diff is None and self.gate.diff is None and not self.is_gone
 
 
-def read_pair_change(corpus: Corpus, request: ChangeRequest) -> PairChange:
-    note_path = normalise_path(request.note_path)
-    gate_path = corpus.config.gate_path(request.gate_id)
-    rows = CurrentAcceptance.objects.of_partition(request.model_partition)
+def read_pair_change(
+    corpus: Corpus,
+    note_path: str,
+    gate_id: str,
+    model_partition: str,
+    *,
+    since_review: bool,
+    all_lines: bool,
+) -> PairChange:
+    """Compare with the accepted texts, or those of the review; `all_lines`: show equal ones too."""
+    note_path, gate_path = normalise_path(note_path), corpus.config.gate_path(gate_id)
+    rows = CurrentAcceptance.objects.of_partition(model_partition)
     rows = rows.select_related(*_LOADED, *(f"event__review_pair__{name}" for name in _LOADED))
     row = rows.filter(note__path=note_path, gate__path=gate_path).first()
     if row is None:
         raise InputRejected(
-            f"nothing was accepted for {note_path} and {request.gate_id}"
-            f" in {request.model_partition}",
+            f"nothing was accepted for {note_path} and {gate_id} in {model_partition}",
             "nothing-accepted",
             hint="have the pair reviewed first",
         )
     pair = row.event.review_pair
-    texts = pair if pair and request.against is Against.REVIEWED else row
+    texts = pair if pair and since_review else row
     note = _change(texts.note_snapshot, corpus.read_note, note_path)
     findings = _open_findings(corpus, row, pair, note) if pair else []
     keep = {line for _finding, line in findings if line is not None}
-    if request.all_lines:
+    if all_lines:
         keep = set(range(1, note.before.text.count("\n") + 2))
     return PairChange(
         accepted=row,
-        gate_id=request.gate_id,
+        gate_id=gate_id,
         note=note.with_diff(keep),
         gate=_change(texts.gate_snapshot, corpus.gate, gate_path).with_diff(set()),
         findings=findings,
     )
 
 
-def change_document(corpus: Corpus, request: ChangeRequest) -> SelectionJson:
+def change_document(
+    corpus: Corpus, note_path: str, gate_id: str, model_partition: str
+) -> SelectionJson:
     """Return the selector's answer for the pair; a fresh one has no target."""
     selection = select_targets(
         corpus,
         SelectionRequest(
-            gates=(request.gate_id,),
-            notes=(request.note_path,),
-            model_partition=request.model_partition,
+            gates=(gate_id,),
+            notes=(note_path,),
+            model_partition=model_partition,
             with_diffs=True,
         ),
     )

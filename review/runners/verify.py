@@ -30,10 +30,11 @@ _NO_OUTPUT = RunnerFailure(FailureCode.NO_OUTPUT, "")
 _NOTICE = re.compile(
     r"retr(?:y|ies)|re-?connect|resuming|\blag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back"
     r"|rate.?limit|overload|throttl|(?:try|trying) again|disconnect|connection (?:lost|closed|reset)"
-    r"|\bdropp(?:ed|ing)|timed out|truncat|compact|compress|switch(?:ed|ing) to",
+    r"|\bdropp(?:ed|ing)|timed out|truncat|compact|compress|switch(?:ed|ing)\b",
     re.I,
 )
 _MOST_NOTICES = 10
+_NOT_STARTED = (126, 127)  # of a shell: nothing to run, or no leave to
 _SIGNALS = {number.value: number.name for number in signals.Signals}
 
 
@@ -144,6 +145,8 @@ def _bad_exit(run: Run) -> RunnerFailure | None:
     if run.result is None or code == 0:
         return None
     failure = failure_of(_last_words(run))
+    if code in _NOT_STARTED:
+        failure = replace(failure, unusable=True, retryable=False)
     if code is None or code >= 0:
         return replace(failure, reason=failure.reason or f"exit code {code}, without a word")
     ended = f"ended by {_SIGNALS.get(-code, f'signal {-code}')}"

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import review
 from review.documents.base import Document
 from review.domain.markdown.flavours import COMMONMARK
 from review.errors import InputRejected, ReviewError
@@ -38,7 +37,7 @@ _MARKERS = (
     ("_config.y*ml", "jekyll"),
 )
 _BASE_URL = re.compile(rb"^\s*(?:(base_url)|baseurl)\s*=", re.IGNORECASE | re.MULTILINE)
-_PACKAGE = Path(review.__file__).parent
+_PACKAGE = Path(__file__).parents[1]
 
 
 class InitJson(Document, kw_only=True):

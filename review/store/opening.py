@@ -15,7 +15,6 @@ from typing import Any
 from django.apps import apps
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 
-import review
 from review import settings
 from review.errors import InputRejected, StoreRefused
 from review.private_files import FILE_MODE, make_private
@@ -298,7 +297,7 @@ def is_there(using: str = DEFAULT_DB_ALIAS) -> bool:
 
 
 def known_migrations() -> frozenset[str]:
-    folder = Path(review.__file__).parent / "migrations"
+    folder = Path(__file__).parents[1] / "migrations"
     return frozenset(file.stem for file in folder.glob("[0-9]*.py"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
@@ -15,6 +16,10 @@ from review.vocabulary import FailureCode
 _MISMATCHES = 2
 _UNPRICED = 3
 _FAILURES = 10
+_ALIKE = 3
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+# What one prompt can be refused for, while the next one succeeds.
+_OF_ONE_PROMPT = re.compile(r"too (?:long|large)|context|tokens?\b|exceed|policy|refus", re.I)
 
 
 class StopReason(StrEnum):
@@ -54,6 +59,8 @@ class StopPolicy:
     sent: int = 0
     _codes: Counter[str | None] = field(default_factory=Counter)
     _mismatches: int = 0
+    _last_words: str = ""
+    _alike: int = 0
     _spent: float = 0.0
     _assumed: float = 0.0
     _unpriced: int = 0
@@ -91,6 +98,7 @@ class StopPolicy:
         self._mismatches = self._mismatches + 1 if code == FailureCode.PARTITION_MISMATCH else 0
         if self._mismatches == _MISMATCHES:
             self.end(StopReason.PARTITION_MISMATCH, reason)
+        self._watch_words(failure)
         number = self._codes.total()
         alike = code is not None and len(self._codes) == 1
         if alike and number >= max(_FAILURES, 2 * self.slots):
@@ -99,6 +107,16 @@ class StopPolicy:
     def end(self, reason: StopReason, because: str) -> None:
         if self.reason is None:
             self.reason, self.because = reason, because
+
+    def _watch_words(self, failure: RunnerFailure | None) -> None:
+        """End when jobs in a row fail with the same words, which no model said of their notes."""
+        is_silent = failure and (not failure.is_attempt or failure.code is FailureCode.NO_OUTPUT)
+        reason = failure.reason if failure and is_silent and not failure.retryable else ""
+        words = "" if _OF_ONE_PROMPT.search(reason) else " ".join(_WORDS.findall(reason)[:12])
+        self._alike = self._alike + 1 if words == self._last_words else 1
+        self._last_words = words
+        if words and self._alike == _ALIKE:
+            self.end(StopReason.FAILING, f"{_ALIKE} jobs in a row failed alike: {reason}")
 
     def _affords(self, jobs: int) -> bool:
         """Return whether so many more jobs fit; while their cost is unknown, one alone does."""

@@ -12,14 +12,11 @@ from typing import TypeAlias
 from django.db import DatabaseError, connection, transaction
 from msgspec.structs import replace
 
-import review
 from review import settings, store
-from review.acceptance.finding_states import notes_off_the_queue, refresh_finding_states
+from review.acceptance.accept import notes_off_the_queue, refresh_finding_states
 from review.errors import ReviewError, TryAgain
 from review.knowledge_base import Corpus
 from review.models import CurrentAcceptance, FileSnapshot, ReviewPair, ReviewStore, batched
-from review.settings import Config
-from review.store import integrity_faults
 from review.upkeep import job_files
 from review.upkeep.checks import (
     CURRENT_INVARIANTS,
@@ -86,7 +83,7 @@ def _look_at_store(checks: Mapping[str, _Check]) -> Iterator[CheckResult]:
             yield failed
 
 
-def _checks_of_store(config: Config, *, thorough: bool, repair: bool) -> dict[str, _Check]:
+def _checks_of_store(config: settings.Config, *, thorough: bool, repair: bool) -> dict[str, _Check]:
     quick: dict[str, _Check] = {"pairs": _check_pairs, "snapshots": _check_snapshots}
     every: dict[str, _Check] = {"invariants": _check_invariants}
     return {
@@ -122,7 +119,7 @@ def _check_integrity() -> CheckResult:
     if connection.vendor != "sqlite":
         return CheckResult("integrity", CheckState.OK, f"left to {connection.display_name}")
     with connection.cursor() as cursor:
-        faults = integrity_faults(cursor.execute, most=100)
+        faults = store.integrity_faults(cursor.execute, most=100)
     fine = "pages, indexes and references hold"
     wrong = "faults in the database file; move it away and restore a copy"
     return check_faults("integrity", faults, fine=fine, wrong=wrong)
@@ -190,7 +187,7 @@ def check_queue(*, repair: bool) -> CheckResult:
 
 def check_bytecode() -> CheckResult:
     """Check that modules are compiled, or will be; else every command takes twice the time to start."""
-    folder = Path(review.__file__).parent
+    folder = Path(__file__).parents[1]
     missing = 0
     if sys.dont_write_bytecode:
         compiled = (importlib.util.cache_from_source(str(file)) for file in folder.rglob("*.py"))
@@ -205,7 +202,7 @@ def check_bytecode() -> CheckResult:
     )
 
 
-def check_notes(config: Config) -> CheckResult:
+def check_notes(config: settings.Config) -> CheckResult:
     corpus = Corpus(config)
     listed, catalog = corpus.notes(), corpus.gates
     problems = (*listed.problems, *catalog.problems)
@@ -219,7 +216,7 @@ def check_notes(config: Config) -> CheckResult:
     )
 
 
-def check_file_index(config: Config, *, repair: bool) -> CheckResult:
+def check_file_index(config: settings.Config, *, repair: bool) -> CheckResult:
     name, path = "file-index", config.index_path
     if not path.exists():
         return CheckResult(name, CheckState.OK, "none yet; the next command makes it")
@@ -241,6 +238,6 @@ def check_file_index(config: Config, *, repair: bool) -> CheckResult:
     )
 
 
-def _facts(config: Config, *, use_cache: bool) -> set[tuple[str, object]]:
+def _facts(config: settings.Config, *, use_cache: bool) -> set[tuple[str, object]]:
     notes = Corpus(config, use_cache=use_cache).notes().notes
     return {(note.path, (note.sha256, note.status, note.kind, note.problems)) for note in notes}

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from review import settings, store
 from review.errors import StoreRefused
-from review.store import companions_of, has_content
 
 _JOB_FOLDER = re.compile(r"review-job-[0-9]+", re.ASCII)
 
@@ -33,10 +32,10 @@ def refuse_lost() -> None:
         names = [name for name in files.folders() if _JOB_FOLDER.fullmatch(name)]
         owner = next(filter(None, map(files.owner, names)), "")
         # Another process may have made the store, and the folders of its first jobs, meanwhile.
-        if not owner or has_content(database):
+        if not owner or store.has_content(database):
             continue
         folders = f"{len(names)} folders" if len(names) > 1 else "a folder"
-        left = " and ".join(file.name for file in companions_of(database))
+        left = " and ".join(file.name for file in store.companions_of(database))
         raise StoreRefused(
             f"there is no store at {database}, but {folders} of jobs in {place}, made by the store"
             f" {owner}: no new one was made",

@@ -13,7 +13,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from django.core.files.storage import InMemoryStorage
 
 from review.job_files import (
     ArtifactNotWritten,
@@ -35,19 +34,9 @@ def config(tmp_path):
     return make_config(make_root(tmp_path))
 
 
-@pytest.fixture(params=["folder", "storage"])
-def store(request, config, monkeypatch):
-    """A store over the default folder, and one over a declared Django storage."""
-    if request.param == "storage":
-        backend = InMemoryStorage()
-        monkeypatch.setattr("review.job_files.storages", _Declared(backend))
+@pytest.fixture
+def store(config):
     return ArtifactStore(config)
-
-
-class _Declared(dict[str, object]):
-    def __init__(self, backend):
-        super().__init__(review_artifacts=backend)
-        self.backends = {"review_artifacts": {}}
 
 
 def files_of(store_id: str, text: str = "prompt") -> dict[str, bytes]:

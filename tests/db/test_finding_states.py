@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from review.acceptance import finding_states as projection
-from review.acceptance.finding_states import notes_off_the_queue, rebuild_finding_states
+from review.acceptance import accept as projection
+from review.acceptance.accept import notes_off_the_queue, rebuild_finding_states
 from review.models import CurrentAcceptance, FindingState
 from review.queue import columns as looking
 from review.upkeep.doctor import check_queue, rebuild_acceptances

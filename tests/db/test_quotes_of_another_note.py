@@ -6,14 +6,15 @@ import pytest
 
 from review.ingest.ingest import ingest_job
 from review.ingest.load import IngestRequest
-from review.models import ReviewPair
+from review.models import Finding, ReviewPair
 from review.vocabulary import Grouping, NotAccepted
 from tests.builders import NOW, make_config, make_jobs, make_output, make_root
 from tests.helpers.reviewed import current
 
 pytestmark = pytest.mark.django_db
 A, B = "Every tide is told apart by its name.", "No gull returns to the same rock twice."
-NOTES = {"a.md": f"# A\n\n{A}\n", "b.md": f"# B\n\n{B}\n"}
+CHINESE = "每个潮汐都有自己的名字\uff0c没有例外。"
+NOTES = {"a.md": f"# A\n\n{A}\n", "b.md": f"# B\n\n{B}\n\n{CHINESE}\n"}
 
 
 def review(*quotes: str) -> str:
@@ -45,6 +46,26 @@ class TestReviewsUnderEachOthersSentinels:
         assert problem == (
             "no quote of the review stands in kb/notes/a.md; they stand in kb/notes/b.md"
         )
+
+    @pytest.mark.parametrize(
+        "finding",
+        [
+            pytest.param(f'- WARN: no source: "{B}"', id="in-marks"),
+            pytest.param(f"- WARN: no source\n  ```\n  {B}\n  ```", id="in-a-fence"),
+            pytest.param(f"| WARN | no source | {B} |", id="in-a-table"),
+            pytest.param(f"- WARN: no source\n  > {CHINESE}", id="in-chinese"),
+        ],
+    )
+    def test_are_known_by_any_quote(self, root, finding):
+        decided = ingest(root, f"### Findings\n{finding}\n\n## Result: WARN", review(B))
+
+        assert decided[0] == ("unknown", NotAccepted.QUOTES_OF_ANOTHER_NOTE)
+
+    def test_a_quote_within_a_text_places_its_finding(self, root):
+        ingest(root, f'### Findings\n- WARN: no source for "{A}"\n\n## Result: WARN', review(B))
+
+        found = Finding.objects.get(pair__ordinal=1)
+        assert (found.quote, found.note_line) == (A, 3)
 
 
 class TestReviewsOfTheirOwnNote:

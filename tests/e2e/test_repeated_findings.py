@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from review.acceptance.finding_states import rebuild_finding_states
+from review.acceptance.accept import rebuild_finding_states
 from review.models import Finding
 from tests.builders import NOW, make_gate, make_root, note_path, write_gate, write_note
 from tests.helpers.commands import run

@@ -105,7 +105,7 @@ class TestFailures:
         done = sweep(base, "--jobs", "2")
 
         assert done.json["stopped"] == "failing"
-        assert 10 <= base.calls().total() <= 12
+        assert 3 <= base.calls().total() <= 5
 
     def test_jobs_that_hang_are_ended_in_time_while_the_others_finish(self, tmp_path):
         script = {note(0): "hang", note(3): "hang", "*": "finished"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from review import models, store
-from review.acceptance.finding_states import rebuild_finding_states
+from review.acceptance.accept import rebuild_finding_states
 from review.store_copy.copy import temporary_alias
 
 _BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)

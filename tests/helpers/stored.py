@@ -8,12 +8,15 @@ from typing import Any
 from django.apps import apps
 from django.db import models
 
-from review.models import FindingState
+from review.models import CurrentAcceptance, FindingState
 
 # It counts transactions, and says nothing of what they did.
 _LEFT_OUT = {"acceptance_revision"}
 # Rows that are derived are made again in any order.
-_ORDERS: dict[type[models.Model], tuple[str, ...]] = {FindingState: ("event_id", "ordinal")}
+_ORDERS: dict[type[models.Model], tuple[str, ...]] = {
+    CurrentAcceptance: ("model_partition_id", "note_id", "gate_id"),
+    FindingState: ("event_id", "ordinal"),
+}
 
 
 def stored_rows() -> dict[str, list[dict[str, Any]]]:

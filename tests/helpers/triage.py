@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.contrib.messages import get_messages
 from django.test import Client
 
-from review.acceptance.finding_states import recompute_states
+from review.acceptance.accept import recompute_states
 from review.models import Disposition, Finding
 from review.queue.queue import Queue, QueueFilter, queue_now
 from tests.builders import NOW, make_config

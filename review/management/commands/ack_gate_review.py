@@ -9,34 +9,26 @@ from __future__ import annotations
 
 from review.acceptance.ack import AckRequest, ack_gate_review
 from review.acceptance.ack_selection import ack_selection, read_ack_targets
-from review.management.kit import (
-    ACTOR,
-    ExitCode,
-    Option,
-    Options,
-    ReviewCommand,
-    refuse,
-    request_of,
-)
+from review.management import kit
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.CONFLICT: "no review to carry, the gate changed too, or a text was edited meanwhile (named)",
-        ExitCode.INPUT_REJECTED: "no such note or gate, or the input is no selection; nothing written",
+        kit.ExitCode.CONFLICT: "no review to carry, the gate changed too, or a text was edited meanwhile (named)",
+        kit.ExitCode.INPUT_REJECTED: "no such note or gate, or the input is no selection; nothing written",
     }
     arguments = {
         "[note NOTE_PATH]": "the note, by its path below the root",
         "[gates GATE_ID...]": "gates, by id or path",
         "--model PARTITION": "whose acceptances",
-        "--expect-note-sha SHA": Option("refuse any other text", dest="expect_note_sha256"),
+        "--expect-note-sha SHA": kit.Option("refuse any other text", dest="expect_note_sha256"),
         "--accept-gate-change": "the changed gate asks the same",
         "--input FILE|-": "selector JSON",
         "--reason R": "a reason to keep with each",
-        **ACTOR,
+        **kit.ACTOR,
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         _check_form(options)
         if options["input"]:
             selection, source = self.read_input(options["input"]), options["input"]
@@ -48,7 +40,7 @@ class Command(ReviewCommand):
                 now=self.now,
             )
         else:
-            request = request_of(AckRequest, options)
+            request = kit.request_of(AckRequest, options)
             result = ack_gate_review(request, corpus=self.corpus, now=self.now)
         self.show(
             result,
@@ -60,18 +52,18 @@ class Command(ReviewCommand):
         )
         if result.ignored:
             self.notice(f"left: targets that an ack cannot settle: {result.ignored}")
-        self.finish(ExitCode.CONFLICT if result.refused else ExitCode.DONE)
+        self.finish(kit.ExitCode.CONFLICT if result.refused else kit.ExitCode.DONE)
 
 
-def _check_form(options: Options) -> None:
+def _check_form(options: kit.Options) -> None:
     others = ("expect_note_sha256", "note", "model", "accept_gate_change")
     named = [name for name in others if options[name]]
     words = ", ".join(named).replace("_", "-").replace("sha256", "sha")
     twice = "--input says itself which pairs, partition and texts are meant"
-    refuse({twice: options["input"] and named}, hint=f"leave out: {words}")
+    kit.refuse({twice: options["input"] and named}, hint=f"leave out: {words}")
     unnamed = not options["note"] or not options["gates"]
     wrong = {
         "name a note and its gates, or give --input with a selection": unnamed,
         "say whose acceptances to move: --model PARTITION": not options["model"],
     }
-    refuse({} if options["input"] else wrong)
+    kit.refuse({} if options["input"] else wrong)

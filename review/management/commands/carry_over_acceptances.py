@@ -13,21 +13,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from review.acceptance.carry_over import CarryOverJson, CarryRequest, carry_over_acceptances
-from review.management.kit import (
-    ACTOR,
-    ExitCode,
-    Lines,
-    Options,
-    ReviewCommand,
-    UsageRefused,
-    request_of,
-)
+from review.management import kit
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.CONFLICT: "an acceptance was refused (named; the others were carried), or none could be carried",
-        ExitCode.INPUT_REJECTED: "nothing is accepted at the old path, or a path is none",
+        kit.ExitCode.CONFLICT: "an acceptance was refused (named; the others were carried), or none could be carried",
+        kit.ExitCode.INPUT_REJECTED: "nothing is accepted at the old path, or a path is none",
     }
     arguments = {
         "old_path OLD_PATH": "file or folder, as it was",
@@ -38,19 +30,19 @@ class Command(ReviewCommand):
         "--reason R": "why it is retired",
         "--model PARTITION": "only of this one",
         "--dry-run": "say what would be carried",
-        **ACTOR,
+        **kit.ACTOR,
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         if options["retire"] is (options["new_path"] is not None):
-            raise UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
-        request = request_of(CarryRequest, options, new_path=options["new_path"])
+            raise kit.UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
+        request = kit.request_of(CarryRequest, options, new_path=options["new_path"])
         result = carry_over_acceptances(request, corpus=self.corpus, now=self.now)
         done = (result.carried or result.retired) and not result.refused
-        code = ExitCode.DONE if done else ExitCode.CONFLICT
+        code = kit.ExitCode.DONE if done else kit.ExitCode.CONFLICT
         self.show(result, self._lines(result), warnings=self._left(result), code=code)
 
-    def _lines(self, result: CarryOverJson) -> Lines:
+    def _lines(self, result: CarryOverJson) -> kit.Lines:
         """Yield a line for each file that moved, with what was carried by partition."""
         verbs = (
             ("would carry over", "would retire") if result.dry_run else ("carried over", "retired")
@@ -64,7 +56,7 @@ class Command(ReviewCommand):
             told = ", ".join(f"{name}: {number}" for name, number in counts.items())
             yield f"{verbs[bool(result.retired)]}: {path} ({told})"
 
-    def _left(self, result: CarryOverJson) -> Lines:
+    def _left(self, result: CarryOverJson) -> kit.Lines:
         for (code, message), number in Counter(
             (item.code, item.message) for item in (*result.refused, *result.not_identical)
         ).items():

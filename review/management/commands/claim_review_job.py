@@ -8,44 +8,35 @@ claims of one job exactly one succeeds.
 from __future__ import annotations
 
 from review.jobs.claim import ClaimRequest, claim
-from review.management.kit import (
-    ACTOR,
-    ExitCode,
-    OneOf,
-    Options,
-    ReviewCommand,
-    harness,
-    request_of,
-    require_option,
-)
+from review.management import kit
 from review.models import Provenance
 from review.vocabulary import JobPurpose
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.NOTHING_TO_DO: "--next found no queued job",
-        ExitCode.CONFLICT: "the job is not queued (the message says who has it), or the model makes another partition",
-        ExitCode.INPUT_REJECTED: "no such job, or no partition can be made of the model's name",
+        kit.ExitCode.NOTHING_TO_DO: "--next found no queued job",
+        kit.ExitCode.CONFLICT: "the job is not queued (the message says who has it), or the model makes another partition",
+        kit.ExitCode.INPUT_REJECTED: "no such job, or no partition can be made of the model's name",
     }
     arguments = {
-        "review-job-id": OneOf(
+        "review-job-id": kit.OneOf(
             {"--review-job-id N": "this job", "--next": "the oldest queued job"}, required=True
         ),
         "--limit N": "with --next: up to N jobs (default 1)",
         "--model-partition P": "with --next: only jobs of this one",
         "--trial": "with --next: jobs of review_gate_test, which are passed over otherwise",
-        **harness(required=True),
-        **ACTOR,
+        **kit.harness(required=True),
+        **kit.ACTOR,
     }
 
-    def run(self, options: Options) -> None:
-        require_option(options, "next", "limit", "model_partition", "trial")
-        request = request_of(
+    def run(self, options: kit.Options) -> None:
+        kit.require_option(options, "next", "limit", "model_partition", "trial")
+        request = kit.request_of(
             ClaimRequest,
             options,
             job_id=options["review_job_id"],
-            provenance=request_of(Provenance, options),
+            provenance=kit.request_of(Provenance, options),
             purpose=JobPurpose.TRIAL if options["trial"] else JobPurpose.REVIEW,
         )
         result = claim(request, config=self.config, now=self.now)
@@ -54,5 +45,5 @@ class Command(ReviewCommand):
             f"  read:  {job.prompt_path}\n  write: {job.bundle_output_path}"
             for job in result.jobs
         ]
-        code = ExitCode.DONE if result.claimed else ExitCode.NOTHING_TO_DO
+        code = kit.ExitCode.DONE if result.claimed else kit.ExitCode.NOTHING_TO_DO
         self.show(result, lines or ["no queued job"], code=code)

@@ -11,29 +11,19 @@ from review import store
 from review.jobs.create import ALREADY_QUEUED, CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson, JobJson
 from review.jobs.provenance import read_selection
-from review.management.kit import (
-    ACTOR,
-    ExitCode,
-    Lines,
-    Option,
-    Options,
-    ReviewCommand,
-    named,
-    request_of,
-    told,
-)
+from review.management import kit
 from review.vocabulary import Grouping
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.FAILED: "the system refused to write a job's files",
-        ExitCode.CONFLICT: "a job folder belongs to another store",
-        ExitCode.INPUT_REJECTED: "the selection is no selector JSON, has no partition or a bad target; nothing was written",
+        kit.ExitCode.FAILED: "the system refused to write a job's files",
+        kit.ExitCode.CONFLICT: "a job folder belongs to another store",
+        kit.ExitCode.INPUT_REJECTED: "the selection is no selector JSON, has no partition or a bad target; nothing was written",
     }
     arguments = {
-        "--input FILE": Option("selector JSON; - reads standard input", required=True),
-        "--grouping": Option(
+        "--input FILE": kit.Option("selector JSON; - reads standard input", required=True),
+        "--grouping": kit.Option(
             "note: one job per note and lens; gate: one per gate and batch of notes",
             Grouping.values,
             required=True,
@@ -46,19 +36,19 @@ class Command(ReviewCommand):
         "--force": "request pairs that are queued already, too",
         "--dry-run": "show jobs, pairs and tokens, write nothing",
         "--summary": "the totals alone",
-        **ACTOR,
+        **kit.ACTOR,
     }
 
-    def use_of(self, options: Options) -> store.Use:
+    def use_of(self, options: kit.Options) -> store.Use:
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
-    def run(self, options: Options) -> None:
-        data, source = self.read_input(options["input"]), named(options["input"])
+    def run(self, options: kit.Options) -> None:
+        data, source = self.read_input(options["input"]), kit.named(options["input"])
         partition, targets = read_selection(
             data, source=source, config=self.config, gate_ids=self.corpus.gates.ids
         )
         omit = () if options["force"] else (ALREADY_QUEUED,)
-        request = request_of(CreateRequest, options, model_partition=partition, omit=omit)
+        request = kit.request_of(CreateRequest, options, model_partition=partition, omit=omit)
         result = create_jobs(targets, request, config=self.config, now=self.now)
         if options["summary"]:
             result.jobs = []
@@ -66,7 +56,7 @@ class Command(ReviewCommand):
         self.show(result, _lines(result), notices=[made.format(result.totals)])
 
 
-def _lines(result: CreatedJson) -> Lines:
+def _lines(result: CreatedJson) -> kit.Lines:
     for job in result.jobs:
         if isinstance(job, JobJson):
             what = f"job {job.review_job_id}: {job.prompt_path}"
@@ -78,7 +68,7 @@ def _lines(result: CreatedJson) -> Lines:
     for item in result.skipped:
         has = "" if item.review_job_id is None else f", job {item.review_job_id} has it"
         yield f"skipped: {item.note_path} {item.gate_id} ({item.reason}{has})"
-    yield from told(
+    yield from kit.told(
         (f"problem: {it.path}: {it.message} ({it.code})" for it in result.problems),
         None if result.totals.jobs else "no job",
     )

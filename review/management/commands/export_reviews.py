@@ -16,16 +16,7 @@ from pathlib import Path
 
 from review.check.lock import lock_text, stored_lock
 from review.job_files import write_whole
-from review.management.kit import (
-    ExitCode,
-    Option,
-    Options,
-    ReadingCommand,
-    refuse,
-    refuse_knowledge_base,
-    refuse_to_overwrite,
-    told,
-)
+from review.management import kit
 from review.reviews.export import (
     ExportedJson,
     ExportedReview,
@@ -44,10 +35,12 @@ _DEFAULTS = {
 _SHOWN = 20
 
 
-class Command(ReadingCommand):
-    exit_codes = {ExitCode.FAILED: "a file could not be written; run it again when that is mended"}
+class Command(kit.ReadingCommand):
+    exit_codes = {
+        kit.ExitCode.FAILED: "a file could not be written; run it again when that is mended"
+    }
     arguments = {
-        "--format": Option(
+        "--format": kit.Option(
             "Markdown files, a CSV index, or the lock that is committed for review_check",
             (MARKDOWN, CSV, LOCK),
             required=True,
@@ -56,10 +49,10 @@ class Command(ReadingCommand):
         f" or the CSV file, - for standard output (default: {_DEFAULTS[CSV]}); the lock has its place",
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         chosen, output = options["format"], options["output"]
         printed, is_csv = output == "-", chosen == CSV and not self.as_json
-        refuse(
+        kit.refuse(
             {
                 f"the lock is written to {_DEFAULTS[LOCK]}, without --output": (
                     chosen == LOCK and output
@@ -73,13 +66,13 @@ class Command(ReadingCommand):
             return
         path = Path(output or self.config.root / _DEFAULTS[chosen])
         if chosen == MARKDOWN:
-            refuse_knowledge_base(path, config=self.config)
+            kit.refuse_knowledge_base(path, config=self.config)
             done = export_markdown(self._reviews(with_text=True), path)
         else:
             reviews = self._write_csv(path) if chosen == CSV else self._write_lock(path)
             done = ExportedJson(format=chosen, output=str(path), reviews=reviews, written=1)
         more = len(done.left) - _SHOWN
-        left = told(
+        left = kit.told(
             (f"left in place, of no current acceptance: {name}" for name in done.left[:_SHOWN]),
             f"and {more} more" if more > 0 else None,
         )
@@ -91,7 +84,7 @@ class Command(ReadingCommand):
 
     def _write_csv(self, path: Path) -> int:
         starts_with = next(iter(gate_csv(()))).encode()
-        refuse_to_overwrite(path, config=self.config, starts_with=starts_with)
+        kit.refuse_to_overwrite(path, config=self.config, starts_with=starts_with)
         rows = count()
         lines = (line for line, _row in zip(gate_csv(self._reviews()), rows, strict=False))
         write_whole(path, (line.encode("utf-8", "replace") for line in lines))

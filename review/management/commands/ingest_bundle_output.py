@@ -13,9 +13,8 @@ from review.documents.base import NotThisDocument, decode
 from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import InputRejected, UsageRefused
 from review.ingest.ingest import ingest_jobs, submit_reviews
-from review.ingest.load import IngestRequest
+from review.ingest.load import IngestRequest, jobs_with_output
 from review.job_files import MAX_OUTPUT_BYTES
-from review.jobs.files import ready_job_ids
 from review.jobs.job_documents import IngestedJobJson, IngestedJson, RefusedJob
 from review.management.kit import (
     ACTOR,
@@ -59,24 +58,24 @@ class Command(ReviewCommand):
 
     def run(self, options: Options) -> None:
         request, config = self._request(options), self.config
-        job_ids = options["review_job_id"] or ready_job_ids(
-            config=config, actor=None if options["all_actors"] else options["actor"]
-        )
         refused: list[RefusedJob] = []
         if options["typed_json"]:
-            jobs = [self._submit(job_ids, options)]
+            jobs = [self._submit(options)]
         else:
-            jobs, refused = ingest_jobs(job_ids, request=request, config=config, now=self.now)
-        if len(job_ids) == 1 and refused:
+            actor = None if options["all_actors"] else options["actor"]
+            job_ids = options["review_job_id"] or jobs_with_output(actor=actor, config=config)
+            jobs, refused = ingest_jobs(list(job_ids), request=request, config=config, now=self.now)
+        if len(refused) == 1 and not jobs:
             raise refused[0].error
         self.show(
             IngestedJson(jobs=jobs, refused=refusal_documents(refused)),
             job_lines(jobs, refused),
-            notices=[] if job_ids else [_NOTHING],
+            notices=[] if jobs or refused else [_NOTHING],
             code=exit_code(jobs, refused),
         )
 
-    def _submit(self, job_ids: list[int], options: Options) -> IngestedJobJson:
+    def _submit(self, options: Options) -> IngestedJobJson:
+        job_ids = options["review_job_id"]
         if len(job_ids) != 1 or options["input_file"]:
             raise UsageRefused("--typed-json goes with one --review-job-id, without --input-file")
         where = options["typed_json"]
@@ -107,6 +106,7 @@ class Command(ReviewCommand):
             IngestRequest,
             options,
             output=data,
+            only_whole=options["ready"],
             provenance=request_of(Provenance, options) if options["runner"] else None,
             telemetry=self._telemetry(telemetry) if telemetry else None,
         )

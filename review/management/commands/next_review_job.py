@@ -10,19 +10,7 @@ from __future__ import annotations
 
 from review.jobs.claim import ClaimRequest, TakeRequest, take_jobs
 from review.jobs.job_documents import TakenJson
-from review.management.kit import (
-    ACTOR,
-    SCOPE,
-    SELECTION,
-    ExitCode,
-    Lines,
-    Option,
-    Options,
-    ReviewCommand,
-    harness,
-    refuse,
-    request_of,
-)
+from review.management import kit
 from review.management.kit.output import selection_request
 from review.models import Provenance
 from review.vocabulary import Grouping
@@ -35,47 +23,50 @@ _ANSWER = (
 )
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.NOTHING_TO_DO: "no job is queued, all of the scope is fresh, or no prompt fits",
-        ExitCode.CONFLICT: "the model that runs makes another partition",
-        ExitCode.INPUT_REJECTED: "an unknown gate or note; near ones are named",
+        kit.ExitCode.NOTHING_TO_DO: "no job is queued, all of the scope is fresh, or no prompt fits",
+        kit.ExitCode.CONFLICT: "the model that runs makes another partition",
+        kit.ExitCode.INPUT_REJECTED: "an unknown gate or note; near ones are named",
     }
     arguments = {
-        **SCOPE,
+        **kit.SCOPE,
         "--model PARTITION": "the partition to be fresh for; with a scope it is needed",
-        **SELECTION,
-        **harness(required=True),
-        "--jobs N": Option("at most N jobs (default 1)", default=1),
-        "--max-tokens N": Option(
+        **kit.SELECTION,
+        **kit.harness(required=True),
+        "--jobs N": kit.Option("at most N jobs (default 1)", default=1),
+        "--max-tokens N": kit.Option(
             f"of all prompts together (default {MAX_TOKENS}: tools show it whole)",
             default=MAX_TOKENS,
         ),
-        "--grouping": Option(
+        "--grouping": kit.Option(
             "how new jobs are made: per note and lens (default), or per gate and batch",
             Grouping.values,
             default=Grouping.NOTE.value,
         ),
         "--across-lenses": "gates of several lenses in a note's job",
-        **ACTOR,
+        **kit.ACTOR,
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         has_scope = any(options[it] for it in ("gates", "all_gates", "notes", "current_only"))
         needed = "a scope needs --model: a job is made for one partition"
-        refuse({needed: has_scope and options["model"] is None})
-        claim = request_of(
-            ClaimRequest, options, provenance=request_of(Provenance, options), limit=options["jobs"]
+        kit.refuse({needed: has_scope and options["model"] is None})
+        claim = kit.request_of(
+            ClaimRequest,
+            options,
+            provenance=kit.request_of(Provenance, options),
+            limit=options["jobs"],
         )
         scope = selection_request(options) if has_scope else None
-        request = request_of(TakeRequest, options, claim=claim, selection=scope)
+        request = kit.request_of(TakeRequest, options, claim=claim, selection=scope)
         taken = take_jobs(request, corpus=self.corpus, now=self.now)
         ids = " ".join(str(job.review_job_id) for job in taken.jobs)
         taken.answer = _ANSWER.format(ids=ids, actor=options["actor"])
         self.show(taken, _lines(taken, ids))
 
 
-def _lines(taken: TakenJson, ids: str) -> Lines:
+def _lines(taken: TakenJson, ids: str) -> kit.Lines:
     pairs = sum(job.pair_count for job in taken.jobs)
     left = f"; left in this scope: {taken.left}" if taken.left else ""
     yield f"jobs taken: {ids} (pairs: {pairs}{left}). {taken.answer}"

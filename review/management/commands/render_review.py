@@ -12,16 +12,7 @@ from __future__ import annotations
 import re
 
 from review.findings.states import QueueFindingJson
-from review.management.kit import (
-    ExitCode,
-    Lines,
-    OneOf,
-    Options,
-    ReadingCommand,
-    request_of,
-    require_option,
-    told,
-)
+from review.management import kit
 from review.management.kit.output import finding_state, one_line
 from review.reviews.read import (
     AcceptanceJson,
@@ -32,10 +23,10 @@ from review.reviews.read import (
 )
 
 
-class Command(ReadingCommand):
-    exit_codes = {ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
+class Command(kit.ReadingCommand):
+    exit_codes = {kit.ExitCode.INPUT_REJECTED: "there is no such review; what is near is named"}
     arguments = {
-        "note": OneOf(
+        "note": kit.OneOf(
             {"--note PATH": "the reviews of this note", "--review-pair-id N": "this review alone"},
             required=True,
         ),
@@ -43,9 +34,9 @@ class Command(ReadingCommand):
         "--model P": "with --note: in this model partition",
     }
 
-    def run(self, options: Options) -> None:
-        require_option(options, "note", "gate", "model")
-        request = request_of(HistoryRequest, options, pair_id=options["review_pair_id"])
+    def run(self, options: kit.Options) -> None:
+        kit.require_option(options, "note", "gate", "model")
+        request = kit.request_of(HistoryRequest, options, pair_id=options["review_pair_id"])
         rendered = read_reviews(self.corpus, request)
         self.show(rendered, review_lines(rendered))
 
@@ -72,7 +63,7 @@ _NOT_ACCEPTED = {
 _FILE_STATES = {"same": "unchanged since", "changed": "**changed since**", "gone": "**gone**"}
 
 
-def review_lines(rendered: RenderedJson) -> Lines:
+def review_lines(rendered: RenderedJson) -> kit.Lines:
     """Every review under a heading of its own, then the acceptances without one."""
     for number, review in enumerate(rendered.reviews):
         if number:
@@ -84,12 +75,12 @@ def review_lines(rendered: RenderedJson) -> Lines:
         yield f"  {_accepted(accepted)}"
 
 
-def _review(review: ReviewJson) -> Lines:
+def _review(review: ReviewJson) -> kit.Lines:
     which = "this review" if review.is_current else "not this review"
     accepted = f"{which}: {_accepted(review.acceptance)}" if review.acceptance else ""
     longest = max(map(len, re.findall(r"`+", review.text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return told(
+    return kit.told(
         f"# Review {review.review_pair_id}: {review.note_path} by {review.gate_id}",
         *(("", f"> {banner}") for banner in _banners(review)),
         ("", f"- decision: {_decision(review)}", f"- model partition: {review.model_partition}"),
@@ -109,19 +100,19 @@ def _review(review: ReviewJson) -> Lines:
     )
 
 
-def _finding_lines(finding: QueueFindingJson) -> Lines:
+def _finding_lines(finding: QueueFindingJson) -> kit.Lines:
     place, text = _place(finding), one_line(finding.text)
-    return told(
+    return kit.told(
         f"- {finding.severity.upper()}{place}: {text} [{finding_state(finding)}]",
         f"  > {one_line(finding.quote)}" if finding.quote else None,
     )
 
 
-def _banners(review: ReviewJson) -> Lines:
+def _banners(review: ReviewJson) -> kit.Lines:
     because, later = review.not_accepted_because, review.later_review_pair_id
     is_past = review.acceptance is not None and not review.is_current
     why = _NOT_ACCEPTED[because].format(review.review_pair_id) if because else None
-    return told(
+    return kit.told(
         None if review.is_current else why,
         f"A later review of this note and gate in this partition: {later}." if later else None,
         "Another review or decision counts now; see the acceptance below."
@@ -141,7 +132,7 @@ def _decision(review: ReviewJson) -> str:
     return f"{last.decision.upper()}, {by}; the text was read as {parsed}"
 
 
-def _provenance(review: ReviewJson) -> Lines:
+def _provenance(review: ReviewJson) -> kit.Lines:
     given = review.provenance
     named = {"runner": given.runner, "model": given.runner_model, "effort": given.runner_effort}
     known = [f"{name} {one_line(value)}" for name, value in named.items() if value is not None]
@@ -151,7 +142,7 @@ def _provenance(review: ReviewJson) -> Lines:
         "model that the output names itself, a claim": given.self_reported_model,
         "**problem**": given.claim_problem,
     }
-    return told(
+    return kit.told(
         f"- provenance at dispatch, as the parent said: {', '.join(known) or 'none'}{by}",
         (f"- {what}: {one_line(value)}" for what, value in seen.items() if value),
     )

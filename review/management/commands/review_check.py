@@ -10,45 +10,37 @@ from __future__ import annotations
 
 from review import store
 from review.check.check import FAIL_ON, CheckRequest, check_notes
-from review.management.kit import (
-    SCOPE,
-    ExitCode,
-    Option,
-    Options,
-    ReviewCommand,
-    refuse,
-    request_of,
-)
+from review.management import kit
 from review.management.kit.output import FORMATS, write_report
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.FAILED: "Git cannot be started, or the output file could not be written",
-        ExitCode.INPUT_REJECTED: "an unknown gate, note or revision, a shallow clone, or no folder"
+        kit.ExitCode.FAILED: "Git cannot be started, or the output file could not be written",
+        kit.ExitCode.INPUT_REJECTED: "an unknown gate, note or revision, a shallow clone, or no folder"
         " for the output",
-        ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what",
+        kit.ExitCode.GATE_TRIPPED: "--fail-on found something; `tripped` says what",
     }
     arguments = {
-        **SCOPE,
+        **kit.SCOPE,
         "--text F": "judge this in the place of the one note named",
         "--since REF": "notes that differ from the merge base with REF",
         "--new-only": "hide findings of the lock at that merge base",
         "--baseline FILE": "compare with this lock instead",
         "--model P...": "reviews of these partitions count",
         "--rules-only": "only gates with a rule",
-        "--fail-on ...": Option("exit 6 on open findings, stale pairs, problems", FAIL_ON),
-        "--format": Option("default: text; --json is json", FORMATS),
-        "--output FILE": Option("default: standard output", default="-"),
+        "--fail-on ...": kit.Option("exit 6 on open findings, stale pairs, problems", FAIL_ON),
+        "--format": kit.Option("default: text; --json is json", FORMATS),
+        "--output FILE": kit.Option("default: standard output", default="-"),
     }
 
-    def use_of(self, options: Options) -> store.Use:
+    def use_of(self, options: kit.Options) -> store.Use:
         """Return that a store is read if there is one; none is made."""
         return store.Use.READ if store.is_there() else store.Use.NONE
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         is_json, is_one = options["format"] in (None, "json"), len(options["notes"]) == 1
-        refuse(
+        kit.refuse(
             {
                 f"--json and --format {options['format']} contradict each other": (
                     self.as_json and not is_json
@@ -63,7 +55,9 @@ class Command(ReviewCommand):
             for name in ("text", "baseline")
         }
         gates = () if options["all_gates"] else options["gates"]
-        request = request_of(CheckRequest, options, gates=gates, models=options["model"], **given)
+        request = kit.request_of(
+            CheckRequest, options, gates=gates, models=options["model"], **given
+        )
         has_store = store.is_there()
         # A folder of reports is not made for the cache alone.
         self.use_cache = self.config.index_path.parent.is_dir()
@@ -72,4 +66,4 @@ class Command(ReviewCommand):
         write_report(self, report, shape=shape, output=options["output"])
         for notice in report.document.notices:
             self.notice(notice)
-        self.finish(ExitCode.GATE_TRIPPED if report.document.tripped else ExitCode.DONE)
+        self.finish(kit.ExitCode.GATE_TRIPPED if report.document.tripped else kit.ExitCode.DONE)

@@ -16,35 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from review.management.kit import (
-    ExitCode,
-    Option,
-    Options,
-    StorelessCommand,
-    path,
-    refuse,
-    refuse_knowledge_base,
-    request_of,
-    require_option,
-)
+from review.management import kit
 from review.store.backup import back_up
 from review.upkeep.documents import BusyCheck, CheckResult, CheckState, DoctorBackupJson, DoctorJson
 from review.upkeep.job_files import Pruning
 
 
-class Command(StorelessCommand):
+class Command(kit.StorelessCommand):
     exit_codes = {
-        ExitCode.FAILED: "problems remain, each names what to do; or the backup was not made",
-        ExitCode.CONFLICT: "--backup: the file is there already, is in use, is no backup or the store itself",
-        ExitCode.INPUT_REJECTED: "--backup: there is no such folder, or it is one of notes or gates",
+        kit.ExitCode.FAILED: "problems remain, each names what to do; or the backup was not made",
+        kit.ExitCode.CONFLICT: "--backup: the file is there already, is in use, is no backup or the store itself",
+        kit.ExitCode.INPUT_REJECTED: "--backup: there is no such folder, or it is one of notes or gates",
     }
     arguments = {
         "--quick": "kept for callers: checks all that it checks without",
         "--check": "judge the store by every invariant and hash; files it can write again are"
         " repairable, no problem",
         "--repair": "make again what the store can tell",
-        "--backup FILE": Option(
-            "write the store into FILE, check it, and do nothing else", type=path
+        "--backup FILE": kit.Option(
+            "write the store into FILE, check it, and do nothing else", type=kit.path
         ),
         "--overwrite": "with --backup: replace an earlier one",
         "--prune": "name the folders of closed jobs, whose reviews are in the store; remove"
@@ -53,12 +43,12 @@ class Command(StorelessCommand):
         "--superseded": "with --prune: only jobs whose reviews no current acceptance rests on, and"
         " nobody has to look at",
         "--yes": "with --prune: remove them",
-        "--actor A": Option("with --yes: who removes them", dest="by"),
+        "--actor A": kit.Option("with --yes: who removes them", dest="by"),
     }
 
-    def run(self, options: Options) -> None:
-        require_option(options, "prune", "yes", "older_than", "superseded")
-        require_option(options, "backup", "overwrite")
+    def run(self, options: kit.Options) -> None:
+        kit.require_option(options, "prune", "yes", "older_than", "superseded")
+        kit.require_option(options, "backup", "overwrite")
         if options["backup"]:
             self._back_up(options)
             return
@@ -74,10 +64,10 @@ class Command(StorelessCommand):
         problems = sum(check.state in remaining for check in done)
         self.show(DoctorJson(checks=done, problems=problems), ())
         if any(isinstance(check, BusyCheck) for check in done):
-            self.finish(ExitCode.TRY_AGAIN)
-        self.finish(ExitCode.FAILED if problems else ExitCode.DONE)
+            self.finish(kit.ExitCode.TRY_AGAIN)
+        self.finish(kit.ExitCode.FAILED if problems else kit.ExitCode.DONE)
 
-    def _examine(self, options: Options) -> Iterator[CheckResult]:
+    def _examine(self, options: kit.Options) -> Iterator[CheckResult]:
         # Its queries cannot be made before the database is configured.
         from review.upkeep.doctor import examine
 
@@ -85,14 +75,16 @@ class Command(StorelessCommand):
         if options["prune"]:
             named = {"actor": options["by"]}
             self._fill_actor(named)
-            pruning = request_of(Pruning, options, remove=options["yes"], now=self.now, **named)
+            pruning = kit.request_of(Pruning, options, remove=options["yes"], now=self.now, **named)
         return examine(thorough=options["check"], repair=options["repair"], pruning=pruning)
 
-    def _back_up(self, options: Options) -> None:
+    def _back_up(self, options: kit.Options) -> None:
         others = [name for name in ("check", "repair", "prune") if options[name]]
-        refuse({f"--backup does nothing else; run --{it} before or after it": it for it in others})
+        kit.refuse(
+            {f"--backup does nothing else; run --{it} before or after it": it for it in others}
+        )
         target = options["backup"].absolute()
-        refuse_knowledge_base(target, config=self.config)
+        kit.refuse_knowledge_base(target, config=self.config)
         made = back_up(target, overwrite=options["overwrite"], config=self.config)
         check = CheckResult("backup", CheckState.OK, f"{target} was written and checked")
         self.show(

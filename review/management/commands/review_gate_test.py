@@ -13,18 +13,7 @@ from __future__ import annotations
 import threading
 
 from review import store
-from review.management.kit import (
-    ACTOR,
-    ExitCode,
-    Lines,
-    OneOf,
-    Option,
-    Options,
-    ReviewCommand,
-    UsageRefused,
-    runner,
-    told,
-)
+from review.management import kit
 from review.management.kit.sweeping import stop_on_signals, worker_of
 from review.runners.rules.judge import RULES
 from review.sweeps.run_jobs import RunResult, run_jobs
@@ -45,51 +34,51 @@ _NO_CASES = (
 )
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.FAILED: "a job failed; its cases are not measured",
-        ExitCode.NOTHING_TO_DO: "none of the gates has a case",
-        ExitCode.CONFLICT: "the runner's model is of another partition",
-        ExitCode.INPUT_REJECTED: "unknown gate or runner, or the runner is not installed",
-        ExitCode.GATE_TRIPPED: "--fail-on miss: a case is missed, not measured or not readable",
-        ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
+        kit.ExitCode.FAILED: "a job failed; its cases are not measured",
+        kit.ExitCode.NOTHING_TO_DO: "none of the gates has a case",
+        kit.ExitCode.CONFLICT: "the runner's model is of another partition",
+        kit.ExitCode.INPUT_REJECTED: "unknown gate or runner, or the runner is not installed",
+        kit.ExitCode.GATE_TRIPPED: "--fail-on miss: a case is missed, not measured or not readable",
+        kit.ExitCode.INTERRUPTED: "interrupted: the jobs that ran were failed with what they had",
     }
     arguments = {
         "gates GATE_OR_BUNDLE...": "gates to try",
-        "model": OneOf(
+        "model": kit.OneOf(
             {
                 "--model MODEL": "the model, or its partition",
                 "--rules": "gates with a rule, in this process",
             },
             required=True,
         ),
-        **runner(required=False),
-        "--repeat N": Option("runs of each case (default 1)", default=1),
-        "--batch-size N": Option("cases of a gate in a job (default 1)", default=1),
+        **kit.runner(required=False),
+        "--repeat N": kit.Option("runs of each case (default 1)", default=1),
+        "--batch-size N": kit.Option("cases of a gate in a job (default 1)", default=1),
         "--jobs N": "how many at once, with --runner",
         "--timeout 15m": "for each job",
         "--dry-run": "name the jobs that are wanting, and make none",
-        "--fail-on": Option("exit 6 unless every case is answered as it expects", (MISS,)),
-        **ACTOR,
+        "--fail-on": kit.Option("exit 6 unless every case is answered as it expects", (MISS,)),
+        **kit.ACTOR,
     }
 
-    def use_of(self, options: Options) -> store.Use:
+    def use_of(self, options: kit.Options) -> store.Use:
         if options["rules"]:
             return store.Use.NONE
         return store.Use.READ if options["dry_run"] else store.Use.WRITE
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         if options["runner"] and options["rules"]:
-            raise UsageRefused("--runner goes with --model: rules run in this process")
+            raise kit.UsageRefused("--runner goes with --model: rules run in this process")
         with stop_on_signals() as stop:
             answer = self._try(options, stop)
         because = answer.stopped_because
         stopped = [] if because is None else [f"stopped: {because}"]
-        interrupted = ExitCode.INTERRUPTED if stop.is_set() else None
+        interrupted = kit.ExitCode.INTERRUPTED if stop.is_set() else None
         code = interrupted or _exit_code(answer, options["fail_on"])
         self.show(answer, _lines(answer), warnings=stopped, code=code)
 
-    def _try(self, options: Options, stop: threading.Event) -> GateTestJson:
+    def _try(self, options: kit.Options, stop: threading.Event) -> GateTestJson:
         corpus, config = self.corpus, self.config
         partition = config.canonical_partition(options["model"] or RULES_PARTITION)
         gates, ran = corpus.gates.resolve(options["gates"]), RunResult()
@@ -116,26 +105,26 @@ class Command(ReviewCommand):
         )
 
 
-def _exit_code(answer: GateTestJson, fail_on: str | None) -> ExitCode:
+def _exit_code(answer: GateTestJson, fail_on: str | None) -> kit.ExitCode:
     if not answer.gates:
-        return ExitCode.NOTHING_TO_DO
+        return kit.ExitCode.NOTHING_TO_DO
     if answer.failed_job_ids or answer.stopped_because:
-        return ExitCode.FAILED
+        return kit.ExitCode.FAILED
     missed = any(gate.missed or gate.problems for gate in answer.gates)
-    return ExitCode.GATE_TRIPPED if missed and fail_on == MISS else ExitCode.DONE
+    return kit.ExitCode.GATE_TRIPPED if missed and fail_on == MISS else kit.ExitCode.DONE
 
 
-def _lines(answer: GateTestJson) -> Lines:
+def _lines(answer: GateTestJson) -> kit.Lines:
     for gate in answer.gates:
         hits, alarms, flips = gate.hits, gate.false_alarms, gate.flips
-        yield from told(
+        yield from kit.told(
             f"{gate.gate_id} ({gate.model_partition}): hits {hits.count}/{hits.of}, false alarms"
             f" {alarms.count}/{alarms.of}, flips {flips.count}/{flips.of}",
             (f"  {item.path}: {item.message}" for item in gate.problems),
             (_case_line(case) for case in gate.cases if case.missed or case.draft),
         )
     planned = answer.planned or ()
-    yield from told(
+    yield from kit.told(
         None if answer.planned is None else f"would make {len(planned)} jobs",
         (f"  {', '.join(case_paths)}" for case_paths in planned),
         f"open jobs: {len(answer.open_job_ids)} ({_CLAIM})" if answer.open_job_ids else None,

@@ -26,10 +26,10 @@ class Command(ReadingCommand):
         partition = options["model_partition"]
         found = find_jobs(statuses=options["status"], partitions=[partition] if partition else ())
         job_ids = found.values_list("pk", flat=True)
-        part = part_of(job_ids, options, lambda job_id: (job_id,))
+        part, following = part_of(job_ids, options, lambda job_id: (job_id,))
         wanted = job_ids if options["summary"] else part
         jobs = show_jobs(wanted, config=self.config)
-        document = JobListJson(jobs=jobs, next=part.next)
+        document = JobListJson(jobs=jobs, next=following)
         if options["summary"]:
             words = {"status": "status", "partition": "model_partition", "lens": "lens"}
             document.jobs, document.summary = [], count_by(jobs, **words)

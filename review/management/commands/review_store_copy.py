@@ -16,15 +16,7 @@ from time import monotonic
 from typing import TextIO
 
 from review import settings
-from review.management.kit import (
-    ExitCode,
-    Lines,
-    Option,
-    Options,
-    StorelessCommand,
-    refuse_knowledge_base,
-    told,
-)
+from review.management import kit
 from review.store.errors import SETTING
 from review.store_copy.copy import Progress, StoreCopyJson, copy_store, place_of
 
@@ -32,26 +24,29 @@ _SECONDS_BETWEEN = 0.1
 _CLEAR_LINE = "\r\x1b[K"
 
 
-class Command(StorelessCommand):
+class Command(kit.StorelessCommand):
     exit_codes = {
-        ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived is not what was sent",
-        ExitCode.CONFLICT: "the target holds another store's rows, or is an earlier copy that differs",
-        ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target or one of notes or gates, or a URL"
+        kit.ExitCode.FAILED: "a store cannot be used, a row cannot be held, or what arrived"
+        " is not what was sent",
+        kit.ExitCode.CONFLICT: "the target holds another store's rows, or is an earlier copy that differs",
+        kit.ExitCode.INPUT_REJECTED: "there is no store to copy, no folder for the target or one of notes or gates, or a URL"
         " cannot be read",
     }
     arguments = {
-        "--to URL": Option("a path or a postgres:// URL; made if it is not there", required=True),
-        "--from URL": Option(
+        "--to URL": kit.Option(
+            "a path or a postgres:// URL; made if it is not there", required=True
+        ),
+        "--from URL": kit.Option(
             "a path or a postgres:// URL (default: the configured store)", dest="source"
         ),
         "--dry-run": "say what would be copied; write nothing",
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         target, source = options["to"], options["source"]
         if "://" not in target:
             with suppress(settings.RootNotFound):  # a copy needs no knowledge base around it
-                refuse_knowledge_base(Path(place_of(target)), config=self.config)
+                kit.refuse_knowledge_base(Path(place_of(target)), config=self.config)
         with _progress(self.log, shown=self.shows_progress) as report:
             done = copy_store(
                 source or self.config.database,
@@ -91,9 +86,9 @@ def _progress(stream: TextIO, *, shown: bool) -> Iterator[Progress]:
             stream.write(_CLEAR_LINE)
 
 
-def _lines(done: StoreCopyJson) -> Lines:
+def _lines(done: StoreCopyJson) -> kit.Lines:
     verified = "verified: every count and every digest agrees"
-    return told(
+    return kit.told(
         f"from {done.source}",
         f"to   {done.target} ({done.target_was})",
         (

@@ -14,19 +14,7 @@ from datetime import timedelta
 from typing import ClassVar
 
 from review.jobs.costs import PricedEstimateJson
-from review.management.kit import (
-    SCOPE,
-    SELECTION,
-    Arguments,
-    ExitCode,
-    Lines,
-    Option,
-    Options,
-    ReviewCommand,
-    refuse,
-    require_option,
-    told,
-)
+from review.management import kit
 from review.management.kit.output import counted, problem_lines
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
 from review.runners.registry import find_runner
@@ -36,18 +24,18 @@ from review.sweeps.progress import GIVEN_UP, SENT, FailureGroupJson, PlanJson, S
 from review.vocabulary import RULES_PARTITION, Grouping
 
 
-class Command(ReviewCommand):
+class Command(kit.ReviewCommand):
     exit_codes = {
-        ExitCode.FAILED: "a job failed, pairs were left out as tried too often, or no more jobs could be made",
-        ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",
-        ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
-        ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
+        kit.ExitCode.FAILED: "a job failed, pairs were left out as tried too often, or no more jobs could be made",
+        kit.ExitCode.CONFLICT: "the runner's model is of another partition, or the store refused an output",
+        kit.ExitCode.INPUT_REJECTED: "unknown gate, note or runner, or the runner is not installed",
+        kit.ExitCode.INTERRUPTED: "interrupted; running jobs were failed with what they had",
     }
-    arguments: ClassVar[Arguments] = {
-        **SCOPE,
+    arguments: ClassVar[kit.Arguments] = {
+        **kit.SCOPE,
         **runner_arguments(model_required=False),
-        "selection, as in review_target_selector": SELECTION,
-        "--grouping": Option(
+        "selection, as in review_target_selector": kit.SELECTION,
+        "--grouping": kit.Option(
             "a job for each note and lens, or for each gate",
             Grouping.values,
             default=Grouping.NOTE.value,
@@ -61,7 +49,7 @@ class Command(ReviewCommand):
         },
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         if not options["fix"] and find_runner(options["runner"], config=self.config).in_process:
             options["model"] = options["model"] or RULES_PARTITION
         _check(options)
@@ -76,12 +64,12 @@ class Command(ReviewCommand):
         )
 
 
-def _check(options: Options) -> None:
+def _check(options: kit.Options) -> None:
     by_note = options["grouping"] == Grouping.NOTE
-    refuse({"--batch-size goes with --grouping gate": by_note and options["batch_size"]})
-    require_option(options, "fix", "apply")
-    refuse({"--fix edits notes; a batch cannot": options["batch"] and options["fix"]})
-    refuse(
+    kit.refuse({"--batch-size goes with --grouping gate": by_note and options["batch_size"]})
+    kit.require_option(options, "fix", "apply")
+    kit.refuse({"--fix edits notes; a batch cannot": options["batch"] and options["fix"]})
+    kit.refuse(
         {"a sweep reviews for one model partition": not (options["model"] or options["fix"])},
         hint="add --model and the name of the model",
     )
@@ -90,12 +78,12 @@ def _check(options: Options) -> None:
 _WIDEST_REASON = 100
 
 
-def sweep_lines(answer: SweepJson) -> Lines:
+def sweep_lines(answer: SweepJson) -> kit.Lines:
     """The summary; of `--fix` the diffs."""
     if not answer.counts:
         return _fix_lines(answer)
     given_up = answer.skipped.get(GIVEN_UP)
-    return told(
+    return kit.told(
         f"{answer.model_partition} before: {counted(answer.counts)}",
         left_out_lines(answer.left_out),
         (
@@ -114,8 +102,8 @@ def sweep_lines(answer: SweepJson) -> Lines:
     )
 
 
-def _work_lines(answer: SweepJson) -> Lines:
-    return told(
+def _work_lines(answer: SweepJson) -> kit.Lines:
+    return kit.told(
         f"jobs: {counted(answer.jobs, zeros=False) or 'none'}",
         "their results: commonplace review_batches --collect" if answer.jobs.get(SENT) else None,
         f"pairs: {counted(answer.pairs, zeros=False) or 'none'}",
@@ -123,30 +111,30 @@ def _work_lines(answer: SweepJson) -> Lines:
     )
 
 
-def sweep_exit_code(answer: SweepJson) -> ExitCode:
+def sweep_exit_code(answer: SweepJson) -> kit.ExitCode:
     """130 when it was interrupted, 1 when a job failed or work was left undone, else 0."""
     if answer.stopped == StopReason.INTERRUPTED:
-        return ExitCode.INTERRUPTED
+        return kit.ExitCode.INTERRUPTED
     undone = answer.stopped == StopReason.JOBS_NOT_MADE or GIVEN_UP in answer.skipped
     if undone or answer.jobs["failed"]:
-        return ExitCode.FAILED
-    return ExitCode.CONFLICT if answer.jobs["refused"] else ExitCode.DONE
+        return kit.ExitCode.FAILED
+    return kit.ExitCode.CONFLICT if answer.jobs["refused"] else kit.ExitCode.DONE
 
 
-def _stopped_lines(answer: SweepJson) -> Lines:
+def _stopped_lines(answer: SweepJson) -> kit.Lines:
     resets = answer.resets_at and f"{answer.resets_at[:16].replace('T', ' ')} UTC"
-    return told(
+    return kit.told(
         f"stopped: {answer.stopped}: {answer.stopped_because}" if answer.stopped else None,
         f"come back after {resets}, or wait with --wait-for-reset" if resets else None,
     )
 
 
-def _fix_lines(answer: SweepJson) -> Lines:
+def _fix_lines(answer: SweepJson) -> kit.Lines:
     for note in answer.fixes:
         yield f"{note.note_path}: {note.outcome}" + (f": {note.reason}" if note.reason else "")
         yield from note.diff.splitlines()
     changed = any(note.outcome == "changed" for note in answer.fixes)
-    yield from told(
+    yield from kit.told(
         f"recorded in {answer.fix_record}" if answer.fix_record else None,
         None if answer.fixes else "no note has an open finding",
         "nothing was applied; --apply writes the notes" if changed else None,
@@ -155,13 +143,13 @@ def _fix_lines(answer: SweepJson) -> Lines:
     )
 
 
-def _plan_lines(plan: PlanJson) -> Lines:
+def _plan_lines(plan: PlanJson) -> kit.Lines:
     cost = "unknown; no job of this runner and partition has told what it cost"
     if plan.estimated_cost_usd is not None:
         past, usd = plan.estimated_from_jobs, plan.estimated_cost_usd
         cost = f"about ${usd:.2f}, by {past} past jobs" if past else "none"
     queued = f"and {plan.queued_jobs} queued jobs with {plan.queued_pairs} pairs"
-    return told(
+    return kit.told(
         f"would run: {plan.new_jobs} new jobs with {plan.new_pairs} pairs",
         queued if plan.queued_jobs else None,
         f"prompts: about {plan.estimated_prompt_tokens} tokens",
@@ -177,7 +165,7 @@ def _estimate_line(estimate: PricedEstimateJson) -> str:
     return f"at the prices of {of}: {shown[0]}, cached {shown[1]}, batch {shown[2]}"
 
 
-def _failure_lines(failures: list[FailureGroupJson]) -> Lines:
+def _failure_lines(failures: list[FailureGroupJson]) -> kit.Lines:
     width = max(len(group.failure_code) for group in failures)
     yield f"{'failed for':<{width}}  jobs  pairs missing  why (first job)"
     for group in failures:

@@ -12,18 +12,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from review.documents.base import Counts, count_by, encode, no_note_found
-from review.management.kit import (
-    PAGE,
-    SCOPE,
-    SELECTION,
-    ExitCode,
-    Lines,
-    Option,
-    Options,
-    ReadingCommand,
-    output,
-    printable_json,
-)
+from review.management import kit
+from review.management.kit import output
 from review.models import batched
 from review.selection.documents import TargetJson
 from review.selection.select import Selection, left_out_lines, select_targets
@@ -33,21 +23,21 @@ _EMPTY = '":[]'
 _WORDS = {"reason": "reason", "lens": "lens", "gate": "gate_id"}
 
 
-class Command(ReadingCommand):
-    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown gate or note; near matches are named"}
+class Command(kit.ReadingCommand):
+    exit_codes = {kit.ExitCode.INPUT_REJECTED: "an unknown gate or note; near matches are named"}
     arguments = {
-        **SCOPE,
+        **kit.SCOPE,
         "--model PARTITION": "the partition to be fresh for; without it, pairs that no partition"
         " has reviewed",
-        **SELECTION,
-        "--diff": Option(
+        **kit.SELECTION,
+        "--diff": kit.Option(
             "with diffs from the accepted texts (--json has them unless --no-diff)", default=None
         ),
-        "--no-diff": Option("without diffs", action="store_false", dest="diff"),
-        **PAGE,
+        "--no-diff": kit.Option("without diffs", action="store_false", dest="diff"),
+        **kit.PAGE,
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         with_diffs = self.as_json if options["diff"] is None else options["diff"]
         with_diffs = with_diffs and not options["summary"]
         request = output.selection_request(options, with_diffs=with_diffs)
@@ -81,11 +71,11 @@ class Command(ReadingCommand):
             document.next = selection.next
 
         for chunk in _encode_filled(document, targets(), selection.diffs()):
-            self.write_raw(printable_json(chunk))
+            self.write_raw(kit.printable_json(chunk))
         self.write_raw("\n")
 
 
-def _encode_filled(frame: msgspec.Struct, *arrays: Iterable[msgspec.Struct]) -> Lines:
+def _encode_filled(frame: msgspec.Struct, *arrays: Iterable[msgspec.Struct]) -> kit.Lines:
     """Yield the document in pieces, byte for byte as `encode` would return it whole.
 
     :param frame: the document, with these arrays empty; they come first of its arrays, in this order.

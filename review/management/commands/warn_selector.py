@@ -17,18 +17,8 @@ from review.check.lock import queue_report
 from review.documents.base import count_by, problem_json
 from review.findings.states import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
-from review.management.kit import (
-    LISTING,
-    ExitCode,
-    Lines,
-    Option,
-    Options,
-    ReadingCommand,
-    output,
-    refuse,
-    request_of,
-    told,
-)
+from review.management import kit
+from review.management.kit import output
 from review.queue.columns import QueueSort
 from review.queue.entries import queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
@@ -44,32 +34,34 @@ _NARROWING = ("note", "gate", "model", "decision", "severity", "status", "confir
 _NOTHING = ("nothing in the queue matches these options", "the queue is empty")
 
 
-class Command(ReadingCommand):
-    exit_codes = {ExitCode.INPUT_REJECTED: "an unknown note or gate; near ones are named"}
+class Command(kit.ReadingCommand):
+    exit_codes = {kit.ExitCode.INPUT_REJECTED: "an unknown note or gate; near ones are named"}
     arguments = {
         "--note PATH...": "files and folders, gone ones too",
         "--gate GATE...": "gate ids, paths or bundles",
         "--model PARTITION": "reviews of this partition only",
-        "--decision ...": Option(
+        "--decision ...": kit.Option(
             "entries whose latest review decided so",
             [decision.value for decision in QUEUED_DECISIONS],
         ),
-        "--severity ...": Option("findings as grave as this", Severity.values),
-        "--status ...": Option("findings in this state (default: open)", DispositionState.values),
+        "--severity ...": kit.Option("findings as grave as this", Severity.values),
+        "--status ...": kit.Option(
+            "findings in this state (default: open)", DispositionState.values
+        ),
         "--confirmed-by PARTITION": "findings of pairs that this partition's current review warns"
         " or fails, too",
-        "--sort": Option(
+        "--sort": kit.Option(
             "priority: severity, precision of the gate, age; noisy gates last. labels: where a decision tells most about a gate",
             [sort.value for sort in QueueSort],
             default=QueueSort.PLACE.value,
         ),
         "--needs-a-look": "instead, reviews without a decision, and passes whose findings say warn"
         " or fail",
-        **LISTING,
-        "--format": Option("default: text; --json is json", ("text", "json", "csv", *REPORTS)),
+        **kit.LISTING,
+        "--format": kit.Option("default: text; --json is json", ("text", "json", "csv", *REPORTS)),
     }
 
-    def run(self, options: Options) -> None:
+    def run(self, options: kit.Options) -> None:
         shape = _shape(options, as_json=self.as_json)
         self.as_json = shape == "json"
         corpus, config = self.corpus, self.config
@@ -79,7 +71,7 @@ class Command(ReadingCommand):
         if options["needs_a_look"]:
             self._show_looks(paths, options)
             return
-        wanted = request_of(
+        wanted = kit.request_of(
             QueueFilter,
             options,
             notes=paths,
@@ -91,7 +83,7 @@ class Command(ReadingCommand):
         )
         queue = read_warn_queue(corpus, wanted, now=self.now)
         summary = count_by(queue.entries, **_WORDS) if options["summary"] else {}
-        part = output.part_of(queue.entries, options, _KEY)
+        part, following = output.part_of(queue.entries, options, _KEY)
         # Notes that are gone are few, and end the listing.
         gone = () if summary else queue.deleted_notes
         if shape in REPORTS:
@@ -100,13 +92,13 @@ class Command(ReadingCommand):
             self.write_raw(queue_csv(chain(part, gone)))
         else:
             document = QueueJson(
-                entries=list(part),
-                deleted_notes=list(gone) if part.next is None else [],
+                entries=part,
+                deleted_notes=list(gone) if following is None else [],
                 problems=[problem_json(problem) for problem in queue.problems],
                 waiting_findings=queue.queue.waiting,
                 muted_findings=queue.queue.muted,
                 summary=summary,
-                next=part.next,
+                next=following,
             )
             self._show_queue(document, is_whole=not any(options[name] for name in _NARROWING))
 
@@ -114,7 +106,7 @@ class Command(ReadingCommand):
         entries, gone = document.entries, document.deleted_notes
         self.show(
             document,
-            told(
+            kit.told(
                 _queue_lines(entries),
                 ("", "notes that are gone:") if gone else None,
                 _queue_lines(gone),
@@ -124,17 +116,17 @@ class Command(ReadingCommand):
             notices=() if document.summary else self._notices(document, is_whole),
         )
 
-    def _notices(self, document: QueueJson, is_whole: bool) -> Lines:
+    def _notices(self, document: QueueJson, is_whole: bool) -> kit.Lines:
         waiting, muted = document.waiting_findings, document.muted_findings
         findings = "finding waits" if waiting == 1 else "findings wait"
         is_empty = not (document.entries or document.deleted_notes)
-        return told(
+        return kit.told(
             (_NOTHING[is_whole], *self.corpus.lacking()) if is_empty else None,
             f"{waiting} {findings} for a new review: the gate changed since" if waiting else None,
             f"findings of muted gates, left out: {muted} (see --gate)" if muted else None,
         )
 
-    def _show_looks(self, paths: tuple[str, ...], options: Options) -> None:
+    def _show_looks(self, paths: tuple[str, ...], options: kit.Options) -> None:
         gates = self.corpus.gates.resolve(options["gate"]) if options["gate"] else ()
         wanted = LookRequest(
             notes=paths,
@@ -152,11 +144,11 @@ class Command(ReadingCommand):
         )
 
 
-def _shape(options: Options, *, as_json: bool) -> str:
+def _shape(options: kit.Options, *, as_json: bool) -> str:
     shape, looks = options["format"], options["needs_a_look"]
     of_queue = [f"--{name}" for name in ("decision", "severity", "status") if options[name]]
     by_place = options["sort"] == QueueSort.PLACE
-    refuse(
+    kit.refuse(
         {
             f"--json and --format {shape} contradict each other": (
                 as_json and shape not in (None, "json")
@@ -171,7 +163,7 @@ def _shape(options: Options, *, as_json: bool) -> str:
     return "json" if as_json else shape or "text"
 
 
-def _queue_lines(entries: Iterable[QueueEntryJson]) -> Lines:
+def _queue_lines(entries: Iterable[QueueEntryJson]) -> kit.Lines:
     note_path = ""
     for entry in entries:
         yield from () if entry.note_path == note_path else (entry.note_path,)
@@ -185,7 +177,7 @@ def _queue_lines(entries: Iterable[QueueEntryJson]) -> Lines:
             said = f"{_location(note_path, finding)}{finding.severity}: {finding.text}"
             reason = f": {finding.decision_reason}" if finding.decision_reason else ""
             whole = f"commonplace render_review --review-pair-id {entry.review_pair_id}"
-            yield from told(
+            yield from kit.told(
                 f"    {said} [{output.finding_state(finding)}]",
                 f"      {whole}" if finding.of_whole_review else None,
                 f"      {finding.status} by {finding.decided_by}{reason}"
@@ -203,10 +195,10 @@ def _location(note_path: str, finding: QueueFindingJson) -> str:
     return f"(was line {finding.line}) " if finding.line else ""
 
 
-def _look_lines(looks: list[LookJson]) -> Lines:
+def _look_lines(looks: list[LookJson]) -> kit.Lines:
     for look in looks:
         about = f"pair {look.review_pair_id}, {look.model_partition}"
-        yield from told(
+        yield from kit.told(
             f"{look.note_path} {look.gate_id}: {look.why} ({about})",
             f"  {look.problem}" if look.problem else None,
             (f"  {it.severity}: {it.text} [{it.fingerprint}]" for it in look.findings),

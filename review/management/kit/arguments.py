@@ -19,7 +19,6 @@ from review import settings
 from review.domain.model_partition import build_model_partition
 from review.domain.printing import printable_line
 from review.errors import ExitCode, UsageRefused
-from review.settings import parse_duration
 from review.vocabulary import REQUESTED, STALE, Staleness
 
 MAX_WORD_LENGTH = 200
@@ -132,7 +131,7 @@ def money(raw: str) -> Decimal:
 
 def duration(raw: str) -> timedelta:
     try:
-        return parse_duration(raw)
+        return settings.parse_duration(raw)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -39,7 +39,6 @@ from review.management.streams import (
     read_source,
     report,
 )
-from review.settings import Config
 from review.upkeep.open_store import open_store
 
 _Request = TypeVar("_Request")
@@ -134,7 +133,7 @@ class ReviewCommand(BaseCommand):
         declare(parser, self.arguments)
 
     @property
-    def config(self) -> Config:
+    def config(self) -> settings.Config:
         return settings.current()
 
     @cached_property

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from review import settings
 from review.check import formats
-from review.check.formats import Report
-from review.documents.base import Key, Listed, ProblemJson, count_by, encode, grouped
+from review.documents.base import Key, ProblemJson, count_by, cursor_of, encode, grouped, key_of
 from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.states import QueueFindingJson
@@ -72,7 +71,7 @@ def one_line(text: str) -> str:
 
 
 # Each with the start by which a file of it is known.
-FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
+FORMATS: Mapping[str, tuple[Callable[[formats.Report], Iterator[str]], str]] = {
     "text": (formats.text_lines, "checked "),
     "json": (lambda report: iter([encode(report.document)]), '{"schema":"review-check/'),
     "github": (formats.github_lines, "::notice title=review_check::"),
@@ -83,7 +82,9 @@ FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
 }
 
 
-def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
+def write_report(
+    command: ReviewCommand, report: formats.Report, *, shape: str, output: str = "-"
+) -> None:
     """Write a report to standard output for `-`, or to a file that is new or this command's."""
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
@@ -124,10 +125,26 @@ T = TypeVar("T")
 _COUNTS_SHOWN = 12
 
 
-def part_of(items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]) -> Listed[T]:
-    """Return the page of a sorted listing that the options select; nothing if they want counts."""
-    wanted = () if options["summary"] else items
-    return Listed(wanted, key=key, after=options["after"], limit=options["limit"])
+def part_of(
+    items: Iterable[T], options: Mapping[str, Any], key: Callable[[T], Key]
+) -> tuple[list[T], str | None]:
+    """Return the part of a sorted listing that the options select, none if they want counts.
+
+    With it the cursor of the part behind it; None at the end.
+    """
+    start, limit = key_of(options["after"]) if options["after"] else (), options["limit"]
+    behind = (item for item in items if not _is_before(key(item), start))
+    part = [] if options["summary"] else list(islice(behind, limit))
+    is_cut = len(part) == limit and next(behind, None) is not None
+    return part, cursor_of(key(part[-1])) if is_cut else None
+
+
+def _is_before(key: Key, start: Key) -> bool:
+    """Compare in the order of the listing; nothing follows the cursor of another listing."""
+    try:
+        return key <= start
+    except TypeError:
+        return True
 
 
 def cut(
@@ -135,10 +152,9 @@ def cut(
 ) -> None:
     """Reduce the document's list to what the options select."""
     items = getattr(document, name)
-    part = part_of(items, options, key)
     document.summary = count_by(items, **words) if options["summary"] else {}
-    setattr(document, name, list(part))
-    document.next = part.next
+    part, document.next = part_of(items, options, key)
+    setattr(document, name, part)
 
 
 def tail_lines(document: Any) -> Iterator[str]:

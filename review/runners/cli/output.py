@@ -33,11 +33,12 @@ _EXHAUSTED = replace(_NO_CREDIT, retryable=True)
 # Sentences of the CLIs and their services; the first that is found decides. An account that has
 # nothing left comes before a rate limit, since services answer 429 for both.
 _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
+    (r"(?<!token )per[-_ ]?day|billing_hard_limit|spending cap|arrearage", _EXHAUSTED),
     (r"(?:retry|try again) (?:in|after) [\d.]+ ?(?:ms|s\b|sec)", _LIMITED),
     (r"credit balance is too low|requires more credits|insufficient[_ ](?:quota|credits?|funds|balance)", _NO_CREDIT),
     (r"check your plan and billing|billing hard limit|payment required|credits? (?:are |is |have been )?(?:depleted|exhausted)", _NO_CREDIT),
     (r"(?:out of|no(?: more)?|not enough|ran out of) credits|spend(?:ing)? (?:cap|limit) (?:reached|exceeded)", _NO_CREDIT),
-    (r"(?:hit|reached|exceeded) your (?:\w+ ){0,3}(?:limit|allowance)|usage limit\b(?=.{0,60}try again)|usage[ _]limit (?:has been )?(?:reached|exceeded)|usage_limit_(?:reached|exceeded)", _EXHAUSTED),
+    (r"(?:hit|reached|exceeded) your (?:\w+ ){0,4}(?:limit|allowance|usage|quota)|usage limit\b(?=.{0,60}try again)|usage[ _]limit (?:has been )?(?:reached|exceeded)|usage_limit_(?:reached|exceeded)", _EXHAUSTED),
     (r"out of (?:extra |your )?(?:usage|quota|requests)|out of tokens for|no (?:usage|quota|premium requests) (?:left|remaining)|used (?:up )?(?:all |\d+ ?% )?(?:of )?your .{0,30}(?:usage|quota|credits|limit)", _EXHAUSTED),
     (r"limit reached\s*\|\s*\d{9,}|(?:weekly|daily|monthly|session|\w+|\d+-hour) limit (?:has been )?(?:reached|exceeded)(?=.{0,40}reset)", _EXHAUSTED),
     (r"(?:weekly|daily|monthly|session|\d+-hour|free tier|key|premium request) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
@@ -56,11 +57,13 @@ _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
     (r"(?:account|organi[sz]ation|workspace) (?:has been |is |was )?(?:disabled|suspended|deactivated)|permission[ _]denied.{0,40}api|ineligible ?tier", _UNUSABLE),
     (r"(?:does not|doesn't) have access to|not available in your (?:country|region|location)|user location is not supported", _UNUSABLE),
     (r"missing environment variable|credentials? (?:\w+ ){0,2}(?:not found|missing|expired)|(?:locate|load|find) (?:the )?(?:\w+ )?credentials|ExpiredToken|(?:set|specify) the \S+ environment variable|please set an auth", _UNUSABLE),
-    (r"unknown (?:option|argument)|no such option|unexpected argument|unrecognized argument", _UNUSABLE),
-    (r"unknown model|model .{0,80}(?:not found|does not exist|not supported|may not exist)", _UNUSABLE),
+    (r"unknown (?:option|argument|flag)|no such option|unexpected argument|unrecogni[sz]ed (?:argument|option)|the argument '-", _UNUSABLE),
+    (r"trust required|(?:disabled|not (?:currently )?allowed) for (?:this|your) organi[sz]ation|(?:visit|open) .{0,40}(?:url|link|http).{0,80}(?:browser|authori[sz]|log ?in|sign ?in)", _UNUSABLE),
+    (r"unknown model|model .{0,80}(?:not found|does not exist|not supported|may not exist|is not available)", _UNUSABLE),
     (r"issue with the selected model|not inside a trusted directory|untrusted folder", _UNUSABLE),
     (r"rate[ -]?limit|too many requests|resource[_ ](?:has been )?exhausted|quota", _LIMITED),
     (r"overloaded|high demand|at capacity|try again later|temporarily unavailable", _LIMITED),
+    (r"(?:unable to|could not|failed to) connect|error (?:connecting|sending request)|unexpected eof|: eof\b|\bterminated\b", _PASSING),
     (r"stream (?:disconnected|closed|ended|error)|connection (?:error|reset|closed|refused)", _PASSING),
     (r"econn(?:reset|refused|aborted)|etimedout|enotfound|eai_again|socket hang up", _PASSING),
     (r"fetch failed|network error|request timed out|premature close|incomplete chunked", _PASSING),
@@ -70,28 +73,21 @@ _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
 _KNOWN = tuple((re.compile(words, re.IGNORECASE), kind) for words, kind in _SENTENCES)
 _NO_SERVICE = {401: _UNUSABLE, 402: _NO_CREDIT, 403: _UNUSABLE, 404: _UNUSABLE}
 # How a CLI begins when it prints an error in the place of an answer, with exit code 0.
-_ERROR_OPENING = re.compile(
-    r"\s*(?:API Error\b|(?:Claude AI )?usage limit reached|You(?:'|\u2019)ve (?:hit|reached) your"
-    r"|Rate limit|Not logged in\b|Invalid API key\b|Credit balance is too low|Failed to authenticate"
-    r"|Error(?: code)?:|\[?API Error)",
-    re.IGNORECASE,
-)
+_ERROR_OPENING = re.compile(r"\s*(?:\[?API Error\b|Error(?: code)?:|Rate limit)", re.I)
 _MOST_OF_AN_ERROR = 400
-# How a model answers that was given no prompt.
+# How a model answers that was given no prompt; in any language, it asks back.
+_GIVEN = r"(?:request|question|task|prompt|message|instruction|input|content)s?"
 _NO_REQUEST = re.compile(
-    r"(?:don(?:'|\u2019)t|do not|didn(?:'|\u2019)t|did not|can(?:'|\u2019)t|cannot) (?:actually )?(?:see|find|receive|have|detect|get) "
-    r"(?:a|an|any|your|the) (?:\w+ ){0,3}(?:request|question|task|prompt|message|instruction|input|content)s?\b"
-    r"|(?:message|prompt|input|request) (?:appears|seems|was|is|came through|looks)(?: to be| to have been)? (?:\w+ )?(?:empty|blank|missing|cut off)"
-    r"|no (?:\w+ )?(?:request|question|task|prompt|message|instructions?) (?:was |were |has been )?(?:provided|given|included|received|detected|found)"
-    r"|(?:empty|blank) (?:message|prompt|request|input)|(?:not seeing|without) (?:a|any) (?:\w+ )?(?:request|question|task|prompt|message|instruction)"
-    r"|(?:what|how) (?:would you like|can i (?:help|do|assist)|may i (?:help|assist)|should i (?:help|do|work)|are we working)"
-    r"|what(?:'|\u2019)?s the (?:task|question|request)|ready (?:to (?:help|assist|start)|for your)|(?:what|note|file|text) you(?:'|\u2019)d like"
-    r"|haven(?:'|\u2019)t (?:yet )?(?:provided|given|included|shared|asked)|there(?:'|\u2019)s no (?:\w+ )?(?:request|question|task|prompt)"
-    r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) |no user (?:message|request|prompt)"
+    r"(?:do|did|can)(?:n(?:'|\u2019)t| ?not) (?:actually )?(?:see|find|receive|have|detect|get|provide|include) "
+    rf"(?:a|an|any|your|the) (?:\w+ ){{0,3}}{_GIVEN}\b"
+    rf"|(?:message|prompt|input|request) (?:\w+ ){{1,3}}(?:\w+ )?(?:empty|blank|missing|cut off)"
+    rf"|(?:no|without|not seeing an?y?|there(?:'|\u2019)s no) (?:\w+ )?{_GIVEN} (?:was|were|has|have|provided|given|included|here|yet|specified)"
+    r"|(?:empty|blank) (?:message|prompt|request|input)|ready (?:to (?:help|assist|start)|for your)"
+    r"|haven(?:'|\u2019)t (?:yet )?(?:provided|given|included|shared|asked)|(?:what|note|file|text) you(?:'|\u2019)d like"
+    r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) "
     r"|(?:sehe|finde|habe|erkenne) (?:\w+ ){0,3}keine? (?:\w+ ){0,2}(?:an)?(?:frage|aufgabe|nachricht|eingabe|prompt|inhalt)"
-    r"|(?:you|what) need help with|(?:comment|en quoi) puis-je|en qu\u00e9 puedo|\u6709\u4ec0\u4e48\u53ef\u4ee5\u5e2e"
-    r"|w(?:ie|omit|obei) kann ich (?:\w+ ){0,2}(?:helfen|behilflich)",
-    re.IGNORECASE,
+    r"|set(?:ting)? up (?:the )?context for our|please (?:provide|paste|share|send) (?:the|your|me)|[?\uff1f\u061f][^?\uff1f\w]*$",
+    re.I,
 )
 _MOST_OF_A_GREETING = 600
 # What services, and the CLIs in front of them, call a stop at the limit of an answer's length.

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 _LONGEST = timedelta(days=40)
 _JUST_PASSED = timedelta(minutes=10)
 _EPOCH = re.compile(r"\b(1[5-9]\d{8}|[23]\d{9})(?:\d{3})?\b")
+_ZONE = (
+    r"(?:[^\n\w+-]{0,3}(?P<zone>(?:UTC|GMT)?\s?[+-]\d{1,2}(?::?\d\d)?\b|UTC|GMT"
+    r"|[PMCE][SD]?T\b|Pacific|Eastern|CES?T|BST|IST|[JK]ST|SGT|AE[SD]T|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?"
+)
 _ISO = re.compile(
-    r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:Z\b|UTC\b|[+-]\d\d:?\d\d)?"
+    r"\b(?P<day>\d{4}-\d\d-\d\d)(?:[T ]|\sat\s)"
+    rf"(?P<time>\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z\b)?){_ZONE}"
 )
 _IN_SECONDS = re.compile(
     r"(?:(?:resets?|retry)[_ -](?:in|after)[_ -]seconds|retry[_ -]?(?:after|delay))\W{1,5}(\d+)(?=s\b|\s*(?:sec|[\"',;}\n]|$))", re.I
@@ -18,17 +23,27 @@ _IN_SECONDS = re.compile(
 _UNIT = r"(\d+(?:\.\d+)?)\s*(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
 _UNGLUED = re.compile(r"(?<=\d)([wdhms])(?=\d)", re.I)
 _RELATIVE = re.compile(
-    rf"\b(?:in|after|for|wait)\s+(?:about\s+|~\s?)?((?:{_UNIT}(?:\s*,)?\s*(?:and\s+)?)+)", re.I
+    r"(?:\b(?:in|after|for|wait)\s+|\b(?:\w*reset|retry)[\w-]*\W{1,5}(?=\d))"
+    rf"(?:about\s+|~\s?)?((?:{_UNIT}(?:\s*,)?\s*(?:and\s+)?)+)",
+    re.I,
+)
+_TIME = re.compile(
+    r"(?<![\d:.])(?<!\bin )(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?\s*(?P<half>[ap]\.?m\b)?|\s*(?P<half_only>[ap]\.?m\b))"
+    + _ZONE,
+    re.I,
 )
 _CLOCK = re.compile(
-    r"(?:resets?|again|available|back|until|renews?|refreshes)\b[^\n]{0,40}?"
-    r"(?<![\d:])(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?\s*(?P<half>[ap]\.?m\b)?|\s*(?P<half_only>[ap]\.?m\b))"
-    r"(?:[^\n\w]{0,3}(?P<zone>UTC|GMT|[PMCE][SD]T|CES?T|BST|JST|[A-Z][A-Za-z_]+(?:/[A-Za-z_+\-0-9]+)+))?",
+    rf"(?:resets?|again|available|back|until|renews?|refreshes|retry-after)\b[^\n]{{0,40}}?{_TIME.pattern}",
     re.I,
-)  # fmt: skip
+)
 _WORDS = ((r"\ban? (?=(?:hour|minute|day|week)\b)", "1 "), ("midnight", "0:00"), ("noon", "12:00"))
-_ZONES = {"GMT": "UTC", "BST": "Europe/London", "CEST": "CET", "JST": "Asia/Tokyo"} | {
-    f"{zone[0]}{half}T": zone for zone in ("PST8PDT", "CST6CDT", "EST5EDT") for half in "SD"
+_ZONES = {
+    "GMT": "UTC", "BST": "Europe/London", "CEST": "CET", "JST": "Asia/Tokyo", "KST": "Asia/Seoul",
+    "IST": "Asia/Kolkata", "SGT": "Asia/Singapore", "AEST": "Australia/Sydney",
+    "AEDT": "Australia/Sydney", "PACIFIC": "PST8PDT", "EASTERN": "EST5EDT",
+} | {
+    f"{zone[0]}{half}T": zone
+    for zone in ("PST8PDT", "MST7MDT", "CST6CDT", "EST5EDT") for half in ("S", "D", "")
 }  # fmt: skip
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = "|".join(_MONTHS)
@@ -60,19 +75,35 @@ def _read(words: str, now: datetime, here: datetime) -> datetime | None:
         words = re.sub(pattern, plain, words, flags=re.I)
     if match := _EPOCH.search(words):
         return datetime.fromtimestamp(int(match[1]), UTC)
-    if match := _ISO.search(words):
-        told = datetime.fromisoformat(re.sub(r"\s?UTC$", "+00:00", match[0].strip()))
-        return told if told.tzinfo else told.replace(tzinfo=here.tzinfo)
+    dates = (_at_date(match, here) for match in _ISO.finditer(words))
+    if told := next((date for date in dates if date > now), None):  # those of log lines have passed
+        return told
+    words = _ISO.sub("", words)
     if match := _IN_SECONDS.search(words):
         return now + timedelta(seconds=int(match[1]))
     if match := _RELATIVE.search(_UNGLUED.sub(r"\1 ", words)):
         return now + sum(
             (_length(*unit) for unit in re.findall(_UNIT, match[1], re.I)), timedelta()
         )
-    if match := _CLOCK.search(words):
+    day = _ON_A_DAY.search(words)
+    # In any language one time is that of the reset; those of log lines name seconds.
+    times = [time for time in _TIME.finditer(words) if time[0].count(":") < 2]
+    if match := _CLOCK.search(words) or (times[0] if len(times) == 1 and not day else None):
         return _on_the_clock(match, here)
-    match = _ON_A_DAY.search(words)
-    return match and _on_day(match, here.replace(hour=0, minute=0, second=0, microsecond=0), here)
+    return day and _on_day(day, here.replace(hour=0, minute=0, second=0, microsecond=0), here)
+
+
+def _zone(name: str) -> tzinfo:
+    if offset := re.search(r"([+-]\d{1,2}):?(\d\d)?$", name):
+        minutes = int(offset[2] or 0) * (-1 if offset[1].startswith("-") else 1)
+        return timezone(timedelta(hours=int(offset[1]), minutes=minutes))
+    return ZoneInfo(_ZONES.get(name.upper(), name))
+
+
+def _at_date(match: re.Match[str], here: datetime) -> datetime:
+    told = datetime.fromisoformat(f"{match['day']} {match['time']}")
+    zone = _zone(match["zone"]) if match["zone"] else here.tzinfo
+    return told if told.tzinfo else told.replace(tzinfo=zone)
 
 
 def _length(number: str, unit: str) -> timedelta:
@@ -83,7 +114,7 @@ def _length(number: str, unit: str) -> timedelta:
 def _on_the_clock(match: re.Match[str], here: datetime) -> datetime:
     """A time of day, on a day that is named before it or else the next one."""
     if match["zone"]:
-        here = here.astimezone(ZoneInfo(_ZONES.get(match["zone"].upper(), match["zone"])))
+        here = here.astimezone(_zone(match["zone"]))
     hour, half = int(match["hour"]), (match["half"] or match["half_only"] or "").lower()
     if half:
         hour = hour % 12 + 12 * half.startswith("p")

@@ -12,5 +12,17 @@ from review.web.core.cached import (
     trends,
 )
 from review.web.core.filters import Facet, Filters, Key, Paged, parse_filters, read_number
-from review.web.core.responses import CHANGE_JOBS, SeeOther, after_post, page, required, requires
+from review.web.core.responses import (
+    CHANGE_JOBS,
+    NEXT,
+    SeeOther,
+    actor,
+    after_post,
+    field,
+    page,
+    report,
+    required,
+    requires,
+    wants_json,
+)
 from review.web.core.template_tags import badge, duration, label

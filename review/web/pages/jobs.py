@@ -38,16 +38,7 @@ from review.vocabulary import (
     JobStatus,
     PairStatus,
 )
-from review.web.core import (
-    Filters,
-    Paged,
-    duration,
-    label,
-    parse_filters,
-    read_number,
-    recoverable,
-    responses,
-)
+from review.web import core
 
 JOBS_A_PAGE = 50
 JOBS_A_DOCUMENT = 100
@@ -67,10 +58,10 @@ _KNOWN = {
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, _KNOWN)
+    filters = core.parse_filters(request, _KNOWN)
     place, needs = filters.place(int), filters.all("needs")
     needing = needing_jobs() if needs else {}
-    size = JOBS_A_DOCUMENT if responses.wants_json(request) else JOBS_A_PAGE
+    size = JOBS_A_DOCUMENT if core.wants_json(request) else JOBS_A_PAGE
     found = board.find_jobs(
         statuses=filters.all("status"),
         partitions=filters.all("partition"),
@@ -84,7 +75,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     paged = filters.cut(ids, size, lambda job_id: (job_id,))
     shown = board.show_jobs(paged.items, config=settings.current())
     # The document has them as the command gives them: the oldest first.
-    return responses.page(
+    return core.page(
         request,
         "review/jobs.html",
         lambda: _list_context(filters, paged, shown, needing or needing_jobs()),
@@ -93,13 +84,16 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 
 def needing_jobs() -> dict[str, list[int]]:
-    found = recoverable()
+    found = core.recoverable()
     lists = zip(NEEDS, (found.abandoned, found.ready, found.failed), strict=True)
     return {need: [entry.review_job_id for entry in entries] for need, entries in lists}
 
 
 def _list_context(
-    filters: Filters, paged: Paged[int], jobs: Sequence[JobJson], needing: Mapping[str, list[int]]
+    filters: core.Filters,
+    paged: core.Paged[int],
+    jobs: Sequence[JobJson],
+    needing: Mapping[str, list[int]],
 ) -> dict[str, Any]:
     counts = board.count_jobs()
     needs = {need: len(ids) for need, ids in needing.items()}
@@ -114,7 +108,7 @@ def _list_context(
             filters.facet("status", "Status", counts["status"]),
             filters.facet("needs", "Needs attention", needs, labels=NEEDS.__getitem__),
             filters.facet("partition", "Model partition", counts["partition"]),
-            filters.facet("code", "Why it failed", counts["code"], labels=label),
+            filters.facet("code", "Why it failed", counts["code"], labels=core.label),
         ],
     }
 
@@ -125,24 +119,24 @@ def _tally(job: JobJson) -> list[tuple[str, int]]:
 
 
 def job(request: HttpRequest, job_id: int) -> HttpResponse:
-    parse_filters(request, {})
+    core.parse_filters(request, {})
     row, config = board.require_job(job_id), settings.current()
     state = output_states([row], config=config)[job_id].state
     details = board.read_job(
         row, output_state=state, config=config, processes=Processes(), now=timezone.now()
     )
     context = partial(_job_context, request, details)
-    return responses.page(request, "review/job.html", context, document=details)
+    return core.page(request, "review/job.html", context, document=details)
 
 
 @require_POST
-@responses.requires(responses.CHANGE_JOBS)
+@core.requires(core.CHANGE_JOBS)
 def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
     """Queue a new job for the pairs of a failed job that have no review."""
     (job,) = board.show_jobs([board.require_job(job_id).pk], config=settings.current())
     picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
     request_picks(request, picks, grouping=Grouping(job.grouping))
-    return responses.SeeOther(reverse("job", args=[job_id]))
+    return core.SeeOther(reverse("job", args=[job_id]))
 
 
 def write_pick(pick: Pick) -> str:
@@ -154,17 +148,17 @@ def write_pick(pick: Pick) -> str:
 
 def read_picks(request: HttpRequest) -> list[Pick]:
     """The pairs that were ticked, of the form's `note`; all trivial ones if the button says so."""
-    note = responses.required(request, "note", max_length=MAX_PATH_BYTES)
+    note = core.required(request, "note", max_length=MAX_PATH_BYTES)
     name = _TRIVIAL if request.POST.get("also") == _TRIVIAL else "pick"
     picks = []
     for value in request.POST.getlist(name):
         parts = value.split(" ", _PARTS - 1)
-        if len(parts) != _PARTS or (read_number(parts[3]) is None and parts[3] != _NONE):
+        if len(parts) != _PARTS or (core.read_number(parts[3]) is None and parts[3] != _NONE):
             raise UsageRefused(
                 "a pair in the form cannot be read", "no-such-pick", hint="reload the page"
             )
         note_sha256, gate_sha256 = (None if part == _NONE else part for part in parts[1:3])
-        pair_id = read_number(parts[3])
+        pair_id = core.read_number(parts[3])
         picks.append(Pick(note, parts[4], parts[0], note_sha256, gate_sha256, pair_id))
     return picks
 
@@ -175,14 +169,14 @@ def request_picks(
     """Queue jobs for the pairs, and report which were made, and which pairs are in none."""
     config, now = settings.current(), timezone.now()
     answers = request_reviews(
-        picks, grouping=grouping, actor=responses.actor(request), config=config, now=now
+        picks, grouping=grouping, actor=core.actor(request), config=config, now=now
     )
     jobs = [job for answer in answers for job in answer.jobs]
     skipped = [item for answer in answers for item in answer.skipped]
     pairs = count_words(sum(job.pair_count for job in jobs), "pair")
     made = f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
     named = [f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped]
-    responses.report(
+    core.report(
         request,
         success=f"{made} Run them with: commonplace run_review_jobs --all" if jobs else "",
         warning=f"Not requested: {and_more(named, '; ')}" if named else "",
@@ -208,7 +202,7 @@ def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any
         "details": details,
         "job": details.job,
         "is_open": details.job.status in OPEN_JOB_STATUSES,
-        "abandoned_after": duration(settings.current().abandoned_after),
+        "abandoned_after": core.duration(settings.current().abandoned_after),
         "files": [
             _shown(number, "prompt", details.prompt),
             _shown(number, "output", details.output),
@@ -229,7 +223,7 @@ def _took(job: JobJson) -> str:
     if not job.started_at or not job.completed_at:
         return ""
     started, ended = map(datetime.fromisoformat, (job.started_at, job.completed_at))
-    return duration(ended - started)
+    return core.duration(ended - started)
 
 
 def _shown(job_id: int, name: board.JobFile, facts: JobFileJson) -> dict[str, Any]:
@@ -261,7 +255,7 @@ _RECOVERED = {
 _LOST = ("complete", "partial")
 
 
-@responses.requires(responses.CHANGE_JOBS)
+@core.requires(core.CHANGE_JOBS)
 def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]) -> HttpResponse:
     """GET previews, POST does; `around` is the context of the admin's templates."""
     if action not in list(RecoveryAction):
@@ -290,7 +284,7 @@ def preview_url(action: RecoveryAction, job_ids: Sequence[int]) -> str:
 
 def possible_actions(request: HttpRequest, job: JobJson) -> list[str]:
     """The actions that would not be refused for a job, and that would change it."""
-    if job.status == JobStatus.COMPLETED or not request.user.has_perm(responses.CHANGE_JOBS):
+    if job.status == JobStatus.COMPLETED or not request.user.has_perm(core.CHANGE_JOBS):
         return []
     return [
         action.value
@@ -304,14 +298,14 @@ def _do(request: HttpRequest, action: RecoveryAction) -> HttpResponse:
     ids = _job_ids(request.POST.getlist("id"))
     answer = _recover(request, action, ids, dry_run=False)
     done = f"{_RECOVERED[action]}: {'; '.join(map(_outcome, answer.done))}"
-    responses.report(request, success=done if answer.done else "")
+    core.report(request, success=done if answer.done else "")
     for refused in answer.refused:
         named = f"job {refused.review_job_id}"
         about = "" if named in refused.message else f"{named}: "
-        responses.report(request, warning=f"refused: {about}{refused.message}")
+        core.report(request, warning=f"refused: {about}{refused.message}")
     is_one = len(ids) == 1
     target = reverse("job", args=ids) if is_one else reverse("admin:review_reviewjob_changelist")
-    return responses.SeeOther(target)
+    return core.SeeOther(target)
 
 
 def _recover(
@@ -320,20 +314,20 @@ def _recover(
     with Corpus(settings.current()) as corpus:
         answer, _errors = Recovery(
             action=action,
-            actor=responses.actor(request),
+            actor=core.actor(request),
             older_than=corpus.config.abandoned_after,
             corpus=corpus,
             processes=Processes(),
             now=timezone.now(),
             job_ids=tuple(ids),
-            reason=responses.field(request, "reason", max_length=MAX_REASON),
+            reason=core.field(request, "reason", max_length=MAX_REASON),
             dry_run=dry_run,
         ).recover()
     return answer
 
 
 def _job_ids(words: Sequence[str]) -> list[int]:
-    ids = list(dict.fromkeys(map(read_number, words)))
+    ids = list(dict.fromkeys(map(core.read_number, words)))
     if None in ids:
         raise UsageRefused("name jobs by their numbers: ?ids=7,8", "no-job-named")
     if not 1 <= len(ids) <= MAX_AT_ONCE:

@@ -36,19 +36,7 @@ from review.reviews.pair_states import (
     is_judged_by,
 )
 from review.vocabulary import OPEN_JOB_STATUSES, Grouping, Staleness
-from review.web.core import (
-    CHANGE_JOBS,
-    Answer,
-    Filters,
-    after_post,
-    label,
-    page,
-    pair_states,
-    parse_filters,
-    read_number,
-    required,
-    requires,
-)
+from review.web import core
 from review.web.pages.jobs import request_picks
 
 
@@ -97,7 +85,7 @@ _CLASSES = {
 }
 # Classes and words of the cells.
 LEGEND = [
-    *((letter, label(state)) for state, letter in _CLASSES.items()),
+    *((letter, core.label(state)) for state, letter in _CLASSES.items()),
     ("r", "in an open job"),
     ("d", _DISAGREE),
 ]
@@ -118,7 +106,7 @@ class Matrix:
     Folders stand for their notes unless these are few or the filter `fold` is off.
     """
 
-    def __init__(self, states: PairStates, filters: Filters) -> None:
+    def __init__(self, states: PairStates, filters: core.Filters) -> None:
         self._states = states
         self.partition = filters.one("model", BEST)
         self.mode = Mode(filters.one("mode", Mode.ALL))
@@ -271,11 +259,11 @@ _KNOWN = {"model": None, "mode": Mode.values, "folder": None, "lens": None, "fol
 
 
 def matrix(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, _KNOWN)
-    answer = pair_states()
+    filters = core.parse_filters(request, _KNOWN)
+    answer = core.pair_states()
     shown = Matrix(answer.value, filters)
     paged = filters.page(shown.rows, following=(shown.following,) if shown.following else None)
-    return page(
+    return core.page(
         request,
         "review/matrix.html",
         lambda: _context(request, filters, shown, answer) | {"paged": paged},
@@ -284,9 +272,9 @@ def matrix(request: HttpRequest) -> HttpResponse:
 
 
 def _context(
-    request: HttpRequest, filters: Filters, shown: Matrix, answer: Answer[PairStates]
+    request: HttpRequest, filters: core.Filters, shown: Matrix, answer: core.Answer[PairStates]
 ) -> dict[str, Any]:
-    can_pick = request.user.has_perm(CHANGE_JOBS) and bool(shown.rows)
+    can_pick = request.user.has_perm(core.CHANGE_JOBS) and bool(shown.rows)
     steps = accumulate(shown.folder.split("/"), "{}/{}".format) if shown.folder else ()
     known = {*answer.value.partitions, *settings.current().partitions, shown.partition}
     return {
@@ -331,9 +319,9 @@ def _document(shown: Matrix, following: str | None, counted_at: str | None) -> M
 
 
 @require_POST
-@requires(CHANGE_JOBS)
+@core.requires(core.CHANGE_JOBS)
 def request_cells(request: HttpRequest) -> HttpResponse:
-    partition = required(request, "model", max_length=200)
+    partition = core.required(request, "model", max_length=200)
     grouping = Grouping.GATE if request.POST.get("grouping") == Grouping.GATE else Grouping.NOTE
     notes, gates = request.POST.getlist("n"), request.POST.getlist("g")
     ticked = (cell.partition(".") for cell in request.POST.getlist("c"))
@@ -342,12 +330,12 @@ def request_cells(request: HttpRequest) -> HttpResponse:
     columns = {_at(gates, column) for column in request.POST.getlist("k")}
     if rows or columns:
         # Cells of ticked rows and columns that are shown as stale.
-        states, shown = pair_states().value, request.POST.get("shown", partition)
+        states, shown = core.pair_states().value, request.POST.get("shown", partition)
         stale = _stale_cells(states, partition, shown=shown, notes={*notes})
         cells += [it for it in stale if it[1] in columns or (it[0] in rows and it[1] in gates)]
     picks = [Pick(note, gate, partition) for note, gate in dict.fromkeys(cells)]
     request_picks(request, picks, grouping=grouping)
-    return after_post(request, reverse("matrix"))
+    return core.after_post(request, reverse("matrix"))
 
 
 def _stale_cells(
@@ -362,7 +350,7 @@ def _stale_cells(
 
 
 def _at(items: list[str], written: str) -> str:
-    place = read_number(written)
+    place = core.read_number(written)
     if place is not None and place < len(items):
         return items[place]
     raise UsageRefused("a cell in the form cannot be read", "no-such-pick", hint="reload the page")

@@ -31,7 +31,7 @@ from review.queue.finding_page import FindingPage, read_finding
 from review.queue.queue import Queue, QueueCursor, QueueFilter, QueueLine, queue_now
 from review.selection.names import within
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
-from review.web.core import Facet, Filters, label, parse_filters, read_number, responses
+from review.web import core
 from review.web.render.markdown import render_markdown
 from review.web.render.tokens import Look
 
@@ -44,15 +44,15 @@ _AGES = {"day": "a day", "week": "a week", "month": "a month", "older": "longer"
 _SINCE = {"same": "as reviewed", "changed": "changed since the review", "gone": "gone"}
 # Filter to its facet: its name among the counts, its title, the words for its values, and these.
 _FACETS: dict[str, tuple[str, str, Callable[[str], str], Collection[str] | None]] = {
-    "severity": ("severities", "Severity", label, Severity.values),
-    "seen": ("seen", "Reported", label, Seen.values),
+    "severity": ("severities", "Severity", core.label, Severity.values),
+    "seen": ("seen", "Reported", core.label, Seen.values),
     "lens": ("lenses", "Lens", str, None),
     "gate": ("gates", "Gate", str, None),
     "folder": ("folders", "Folder", str, None),
     "since": ("since", "Note", _SINCE.__getitem__, NoteNow.values),
     "age": ("ages", "First reported within", _AGES.__getitem__, _AGES),
     "partition": ("partitions", "Model partition", str, None),
-    "decision": ("decisions", "Review says", label, QUEUED_DECISIONS),
+    "decision": ("decisions", "Review says", core.label, QUEUED_DECISIONS),
 }
 KNOWN: dict[str, Collection[str] | None] = {
     **{name: values for name, (*_shown, values) in _FACETS.items()},
@@ -62,11 +62,11 @@ KNOWN: dict[str, Collection[str] | None] = {
 }
 
 
-def read_filters(request: HttpRequest) -> Filters:
-    return parse_filters(request, KNOWN, path=reverse("queue"))
+def read_filters(request: HttpRequest) -> core.Filters:
+    return core.parse_filters(request, KNOWN, path=reverse("queue"))
 
 
-def queue_filter(filters: Filters) -> QueueFilter:
+def queue_filter(filters: core.Filters) -> QueueFilter:
     values: dict[str, Any] = {
         counted: filters.all(name) for name, (counted, *_shown) in _FACETS.items()
     }
@@ -81,11 +81,11 @@ def queue_filter(filters: Filters) -> QueueFilter:
     )
 
 
-def find(filters: Filters) -> Queue:
+def find(filters: core.Filters) -> Queue:
     return queue_now(settings.current(), queue_filter(filters), now=timezone.now())
 
 
-def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
+def make_facets(filters: core.Filters, found: QueueFacets) -> list[core.Facet]:
     """The facets, without those that have nothing to choose."""
     facets = []
     for name, (counted, title, labels, _values) in _FACETS.items():
@@ -100,7 +100,7 @@ def make_facets(filters: Filters, found: QueueFacets) -> list[Facet]:
 def queue(request: HttpRequest) -> HttpResponse:
     filters = read_filters(request)
     after = cast(QueueCursor | None, filters.place(int, str, str, int))
-    return responses.page(
+    return core.page(
         request,
         "review/queue.html",
         lambda: _list_context(request, filters, after),
@@ -109,7 +109,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 
 def _list_context(
-    request: HttpRequest, filters: Filters, after: QueueCursor | None
+    request: HttpRequest, filters: core.Filters, after: QueueCursor | None
 ) -> dict[str, Any]:
     found = find(filters)
     facets = read_facets(found)
@@ -138,7 +138,7 @@ def _list_context(
     }
 
 
-def _list_document(filters: Filters, after: QueueCursor | None) -> QueueJson:
+def _list_document(filters: core.Filters, after: QueueCursor | None) -> QueueJson:
     wanted = queue_filter(filters)
     # The command gives those of notes that are gone too, apart from the others.
     whole = replace(wanted, since=wanted.since or tuple(NoteNow.values))
@@ -174,7 +174,7 @@ class BadForm(UsageRefused):
 
 
 @require_POST
-@responses.requires(PERMISSION)
+@core.requires(PERMISSION)
 def dispose(request: HttpRequest) -> HttpResponse:
     """Decide about the finding whose button was pressed, or else about those that are ticked."""
     filters = read_filters(request)
@@ -187,7 +187,7 @@ def dispose(request: HttpRequest) -> HttpResponse:
     queue = find(filters)
     cursor = queue.first_cursor(posted.findings)
     line = (queue.next(cursor) or queue.before(cursor)) if cursor else None
-    return responses.after_post(request, filters.url(), focus=line.row_id if line else "")
+    return core.after_post(request, filters.url(), focus=line.row_id if line else "")
 
 
 def _read_form(
@@ -200,14 +200,12 @@ def _read_form(
     findings = {}
     for text in named:
         fingerprint, _blank, shown_id = text.partition(" ")
-        number = read_number(shown_id)
+        number = core.read_number(shown_id)
         if not (fingerprint.isalnum() and len(fingerprint) <= 16) or number is None:
             raise BadForm("the form names no finding", hint="reload the page")
         findings[fingerprint] = number
-    reason = responses.field(request, "reason", max_length=MAX_REASON)
-    return triage.DispositionRequest(
-        DispositionState(state), responses.actor(request), reason, findings
-    )
+    reason = core.field(request, "reason", max_length=MAX_REASON)
+    return triage.DispositionRequest(DispositionState(state), core.actor(request), reason, findings)
 
 
 def _dispose(
@@ -227,17 +225,17 @@ def _report(request: HttpRequest, done: triage.Triaged, state: DispositionState)
         if len(done.moved) == 1:
             what = f"{word.capitalize()}: {_name(done.moved[0])}"
         request.session[LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
-        responses.report(request, success=f"{what}.")
+        core.report(request, success=f"{what}.")
     _report_refusals(request, done.not_moved)
 
 
 def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> None:
     for last in not_moved[:_NAMED_AT_MOST]:
         said = f"{last.actor} says {last.state} since this page was shown."
-        responses.report(request, warning=f"Not changed: {_name(last.fingerprint)}. {said}")
+        core.report(request, warning=f"Not changed: {_name(last.fingerprint)}. {said}")
     more = count_words(len(not_moved) - _NAMED_AT_MOST, "finding")
     left = f"Also not changed: {more}." if len(not_moved) > _NAMED_AT_MOST else ""
-    responses.report(request, warning=left)
+    core.report(request, warning=left)
 
 
 def _name(fingerprint: str) -> str:
@@ -246,32 +244,33 @@ def _name(fingerprint: str) -> str:
 
 
 @require_http_methods(["GET", "POST"])
-@responses.requires(PERMISSION)
+@core.requires(PERMISSION)
 def all_matching(request: HttpRequest) -> HttpResponse:
     """Show what deciding about all findings that match would do; do it once it is confirmed."""
     filters = read_filters(request)
     if request.method == "GET":
         url = f"{reverse('queue')}?{filters.query}&format=json"
-        return (
-            responses.SeeOther(url) if responses.wants_json(request) else _confirm(request, filters)
-        )
+        return core.SeeOther(url) if core.wants_json(request) else _confirm(request, filters)
     posted = _read_form(request, request.POST.get("as", ""))
-    expected = read_number(request.POST.get("expected", ""))
+    expected = core.read_number(request.POST.get("expected", ""))
     if expected is None:
         raise BadForm("the form does not say how many findings were counted")
     wanted, config, now = queue_filter(filters), settings.current(), timezone.now()
     try:
         done = triage.dispose_matching(wanted, expected, posted, config=config, now=now)
     except triage.QueueMoved as moved:
-        if responses.wants_json(request):
+        if core.wants_json(request):
             raise
         return _confirm(request, filters, moved, posted.state)
     _report(request, done, posted.state)
-    return responses.after_post(request, filters.url())
+    return core.after_post(request, filters.url())
 
 
 def _confirm(
-    request: HttpRequest, filters: Filters, moved: triage.QueueMoved | None = None, chosen: str = ""
+    request: HttpRequest,
+    filters: core.Filters,
+    moved: triage.QueueMoved | None = None,
+    chosen: str = "",
 ) -> HttpResponse:
     queue = find(filters)
     gates = list(queue.count_by_gate().items())
@@ -292,7 +291,7 @@ def _confirm(
 
 
 @require_POST
-@responses.requires(PERMISSION)
+@core.requires(PERMISSION)
 def take_back(request: HttpRequest) -> HttpResponse:
     """Undo this person's last action in this browser, if there was no later decision."""
     action = request.session.get(LAST_ACTION)
@@ -300,15 +299,15 @@ def take_back(request: HttpRequest) -> HttpResponse:
         raise Conflict("there is nothing of yours to take back", "nothing-to-undo")
     filters = read_filters(request)
     done = triage.undo(
-        datetime.fromisoformat(action["at"]), actor=responses.actor(request), now=timezone.now()
+        datetime.fromisoformat(action["at"]), actor=core.actor(request), now=timezone.now()
     )
     del request.session[LAST_ACTION]
     what = action["what"]
     undone = f"Undone: {what[:1].lower()}{what[1:]}." if done.moved else ""
-    responses.report(request, success=undone)
+    core.report(request, success=undone)
     _report_refusals(request, done.not_moved)
     lines = find(filters).of(done.moved)
-    return responses.after_post(request, filters.url(), focus=lines[0].row_id if lines else "")
+    return core.after_post(request, filters.url(), focus=lines[0].row_id if lines else "")
 
 
 def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
@@ -316,7 +315,7 @@ def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
     queue = find(filters)
     with Corpus(settings.current()) as corpus:
         shown = read_finding(fingerprint, queue=queue, corpus=corpus)
-    return responses.page(
+    return core.page(
         request,
         "review/finding.html",
         lambda: _context(request, shown, queue, filters),
@@ -325,7 +324,7 @@ def finding(request: HttpRequest, fingerprint: str) -> HttpResponse:
 
 
 def _context(
-    request: HttpRequest, shown: FindingPage, queue: Queue, filters: Filters
+    request: HttpRequest, shown: FindingPage, queue: Queue, filters: core.Filters
 ) -> dict[str, Any]:
     about = shown.document
     # One that is not in the queue has no place in it.
@@ -354,16 +353,16 @@ def _context(
     }
 
 
-def _url(line: QueueLine | None, filters: Filters) -> str:
+def _url(line: QueueLine | None, filters: core.Filters) -> str:
     """The page of a line's finding, in the list; "" for none."""
     return _page_of(line.fingerprint, filters) if line else ""
 
 
-def _page_of(fingerprint: str, filters: Filters) -> str:
+def _page_of(fingerprint: str, filters: core.Filters) -> str:
     return replace(filters, path=reverse("finding", args=[fingerprint])).url()
 
 
-def _queue_url(filters: Filters, line: QueueLine | None, queue: Queue) -> str:
+def _queue_url(filters: core.Filters, line: QueueLine | None, queue: Queue) -> str:
     if line is None:
         return filters.url()
     start = queue.page_start(line.cursor, LINES_A_PAGE)
@@ -371,14 +370,14 @@ def _queue_url(filters: Filters, line: QueueLine | None, queue: Queue) -> str:
 
 
 @require_POST
-@responses.requires(PERMISSION)
+@core.requires(PERMISSION)
 def decide(request: HttpRequest, fingerprint: str) -> HttpResponse:
     """Decide about the finding, and go on to the next one."""
     filters = read_filters(request)
     named = [f"{fingerprint} {request.POST.get('seen', '')}"]
     _posted, done = _dispose(request, request.POST.get("as", ""), named)
     if not done.moved:
-        return responses.SeeOther(_page_of(fingerprint, filters))
+        return core.SeeOther(_page_of(fingerprint, filters))
     queue = find(filters)
     cursor = queue.first_cursor([fingerprint])
-    return responses.SeeOther(_url(cursor and queue.next(cursor), filters) or filters.url())
+    return core.SeeOther(_url(cursor and queue.next(cursor), filters) or filters.url())

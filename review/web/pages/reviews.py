@@ -25,19 +25,9 @@ from review.knowledge_base import Corpus
 from review.overview.note_page import read_note_page
 from review.reviews import pair_change, read
 from review.reviews.needs_a_look import LookRequest, read_looks
-from review.reviews.read import ReviewJson
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
-from review.web.core import (
-    Filters,
-    Key,
-    Paged,
-    label,
-    needs_a_look,
-    parse_filters,
-    read_number,
-    responses,
-)
+from review.web import core
 from review.web.pages.jobs import (
     and_more,
     read_picks,
@@ -63,15 +53,13 @@ LAST_REASON = "looks-reason"
 
 
 def looks(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, LOOKS_FILTERS)
-    answer = needs_a_look()
+    filters = core.parse_filters(request, LOOKS_FILTERS)
+    answer = core.needs_a_look()
     wanted = _wanted(answer.value, filters)
     place = filters.place(str, str, int)
     rows = [look for look in wanted if place is None or _key(look) > place]
-    paged = filters.cut(
-        rows, LOOKS_A_DOCUMENT if responses.wants_json(request) else LOOKS_A_PAGE, _key
-    )
-    return responses.page(
+    paged = filters.cut(rows, LOOKS_A_DOCUMENT if core.wants_json(request) else LOOKS_A_PAGE, _key)
+    return core.page(
         request,
         "review/looks.html",
         lambda: {
@@ -88,7 +76,7 @@ def looks(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _looks_document(paged: Paged[LookJson], filters: Filters) -> LooksJson:
+def _looks_document(paged: core.Paged[LookJson], filters: core.Filters) -> LooksJson:
     """Return a part of the command's answer; the problems are those of the notes in its scope."""
     config, partitions = settings.current(), filters.all("partition")
     folders = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
@@ -109,11 +97,11 @@ def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int
 
 
 @require_POST
-@responses.requires(responses.CHANGE_JOBS)
+@core.requires(core.CHANGE_JOBS)
 def request_again(request: HttpRequest) -> HttpResponse:
     """Queue new jobs for the pairs of reviews: of a row, or of all that are ticked."""
     named = request.POST.getlist("one") or request.POST.getlist("pair")
-    listed = {str(look.review_pair_id): look for look in needs_a_look().value.needs_a_look}
+    listed = {str(look.review_pair_id): look for look in core.needs_a_look().value.needs_a_look}
     if not listed.keys() >= {*named}:
         raise UsageRefused(
             "a review is no longer in the list", "no-such-pick", hint="reload the page"
@@ -121,12 +109,12 @@ def request_again(request: HttpRequest) -> HttpResponse:
     looks = [listed[name] for name in named]
     picks = [Pick(look.note_path, look.gate_id, look.model_partition) for look in looks]
     request_picks(request, picks)
-    return responses.after_post(request, reverse("looks"))
+    return core.after_post(request, reverse("looks"))
 
 
-def neighbours(filters: Filters, key: Key) -> dict[str, Any]:
+def neighbours(filters: core.Filters, key: core.Key) -> dict[str, Any]:
     """Describe the list that a review (note, gate, pair) was opened from; rank 0: not in it now."""
-    wanted = _wanted(needs_a_look().value, filters)
+    wanted = _wanted(core.needs_a_look().value, filters)
     before = [look for look in wanted if _key(look) < key]
     behind = [look for look in wanted if _key(look) > key]
     chosen = [(name, value) for name, value in filters.fields if name in LOOKS_FILTERS]
@@ -145,11 +133,11 @@ def neighbours(filters: Filters, key: Key) -> dict[str, Any]:
     }
 
 
-def _key(look: LookJson) -> Key:
+def _key(look: LookJson) -> core.Key:
     return (look.note_path, look.gate_path, look.review_pair_id)
 
 
-def _wanted(found: LooksJson, filters: Filters) -> list[LookJson]:
+def _wanted(found: LooksJson, filters: core.Filters) -> list[LookJson]:
     return [
         look
         for look in found.needs_a_look
@@ -157,11 +145,11 @@ def _wanted(found: LooksJson, filters: Filters) -> list[LookJson]:
     ]
 
 
-def _facets(filters: Filters, found: Iterable[LookJson]) -> list[object]:
+def _facets(filters: core.Filters, found: Iterable[LookJson]) -> list[object]:
     counts = count_by(found, why="why", lens="lens", partition="model_partition")
     whys = {word: counts["why"].get(word, 0) for word in LookReason.values}
     return [
-        filters.facet("why", "Why", whys, labels=label),
+        filters.facet("why", "Why", whys, labels=core.label),
         filters.facet("lens", "Lens", dict(sorted(counts["lens"].items()))),
         filters.facet("partition", "Model partition", dict(sorted(counts["partition"].items()))),
     ]
@@ -176,14 +164,14 @@ _KNOWN = {
 
 
 def review(request: HttpRequest, pair_id: int) -> HttpResponse:
-    filters = parse_filters(request, _KNOWN)
+    filters = core.parse_filters(request, _KNOWN)
     corpus = Corpus(settings.current())
     document = read.read_reviews(corpus, read.HistoryRequest(pair_id=pair_id))
     context = partial(_context, filters, document.reviews[0], corpus)
-    return responses.page(request, "review/review.html", context, document=document)
+    return core.page(request, "review/review.html", context, document=document)
 
 
-def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, Any]:
+def _context(filters: core.Filters, shown: read.ReviewJson, corpus: Corpus) -> dict[str, Any]:
     part = read.ReviewPart(filters.one("show", read.ReviewPart.REVIEW))
     is_review = part is read.ReviewPart.REVIEW
     text = shown.text if is_review else read.text_of_review(shown.review_pair_id, part)
@@ -214,26 +202,26 @@ def _context(filters: Filters, shown: ReviewJson, corpus: Corpus) -> dict[str, A
 
 
 @require_POST
-@responses.requires("review.change_reviewpair")
+@core.requires("review.change_reviewpair")
 def decide(request: HttpRequest, pair_id: int) -> HttpResponse:
     word = request.POST.get("decision", "")
     if word not in ACCEPTING_DECISIONS:
         raise UsageRefused("choose pass, warn or fail", "no-decision")
-    reason, config = responses.required(request, "reason"), settings.current()
-    said = {"reason": reason, "actor": responses.actor(request)}
+    reason, config = core.required(request, "reason"), settings.current()
+    said = {"reason": reason, "actor": core.actor(request)}
     answer = set_decision(pair_id, Decision(word), **said, config=config, now=timezone.now())
     place = reverse("review", args=[pair_id])
     if not answer.accepted:
         why = "It does not move the acceptance: a later text was accepted in the meantime."
         kept = f"Your decision, {word}, is kept with the review. {why}"
-        responses.report(request, warning=kept)
-        return responses.after_post(request, place)
-    focus = "" if request.POST.get(responses.NEXT) else "decision"
-    if following := read_number(request.GET.get("following", "")):
+        core.report(request, warning=kept)
+        return core.after_post(request, place)
+    focus = "" if request.POST.get(core.NEXT) else "decision"
+    if following := core.read_number(request.GET.get("following", "")):
         request.session[LAST_REASON], focus = reason, f"look-{following}"
     told = f"Decided: {answer.gate_id} is {word} for {answer.note_path}."
-    responses.report(request, success=told)
-    return responses.after_post(request, place, focus=focus)
+    core.report(request, success=told)
+    return core.after_post(request, place, focus=focus)
 
 
 def review_text(request: HttpRequest, pair_id: int, part: str) -> HttpResponse:
@@ -253,50 +241,50 @@ def _raw(text: str) -> HttpResponse:
 
 
 @require_POST
-@responses.requires("review.change_acceptance")
+@core.requires("review.change_acceptance")
 def ack(request: HttpRequest) -> HttpResponse:
     picks = read_picks(request)
-    said = {"actor": responses.actor(request), "reason": responses.field(request, "reason")}
+    said = {"actor": core.actor(request), "reason": core.field(request, "reason")}
     corpus, now = Corpus(settings.current()), timezone.now()
     answers = ack_picks(picks, **said, corpus=corpus, now=now)
     acked = [item.gate_id for answer in answers for item in answer.acked]
     fresh = [item.gate_id for answer in answers for item in answer.already_fresh]
     refused = [item.message for answer in answers for item in answer.refused]
-    responses.report(
+    core.report(
         request,
         success=f"Acked{_gates(acked)}." if acked else "",
         info=f"Fresh already{_gates(fresh)}." if fresh else "",
         warning=f"Not acked: {and_more(refused, '; ')}" if refused else "",
     )
-    return responses.after_post(request, reverse("note", args=[picks[0].note_path]))
+    return core.after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 @require_POST
-@responses.requires("review.change_reviewpair")
+@core.requires("review.change_reviewpair")
 def override(request: HttpRequest) -> HttpResponse:
     """Accept today's texts of a pair as passed, without a review."""
-    note = responses.required(request, "note", max_length=MAX_PATH_BYTES)
+    note = core.required(request, "note", max_length=MAX_PATH_BYTES)
     wanted = OverrideRequest(
         note=note,
-        gates=(responses.required(request, "gate", max_length=MAX_PATH_BYTES),),
-        model_partition=responses.required(request, "model"),
-        reason=responses.required(request, "reason"),
-        actor=responses.actor(request),
-        expect_note_sha256=responses.required(request, "note_sha256"),
-        expect_gate_sha256=responses.required(request, "gate_sha256"),
+        gates=(core.required(request, "gate", max_length=MAX_PATH_BYTES),),
+        model_partition=core.required(request, "model"),
+        reason=core.required(request, "reason"),
+        actor=core.actor(request),
+        expect_note_sha256=core.required(request, "note_sha256"),
+        expect_gate_sha256=core.required(request, "gate_sha256"),
     )
     answer = override_acceptance(wanted, corpus=Corpus(settings.current()), now=timezone.now())
     names = ", ".join(pair.gate_id for pair in answer.overridden)
-    responses.report(request, success=f"Overridden: {names} passes for {note}.")
-    return responses.after_post(request, reverse("note", args=[note]))
+    core.report(request, success=f"Overridden: {names} passes for {note}.")
+    return core.after_post(request, reverse("note", args=[note]))
 
 
 @require_POST
-@responses.requires(responses.CHANGE_JOBS)
+@core.requires(core.CHANGE_JOBS)
 def request_review(request: HttpRequest) -> HttpResponse:
     picks = read_picks(request)
     request_picks(request, picks)
-    return responses.after_post(request, reverse("note", args=[picks[0].note_path]))
+    return core.after_post(request, reverse("note", args=[picks[0].note_path]))
 
 
 def _gates(gate_ids: Sequence[str]) -> str:
@@ -306,34 +294,30 @@ def _gates(gate_ids: Sequence[str]) -> str:
     return f"{number}: {and_more(names, ', ')}"
 
 
-_ALL = "all"
+_REVIEWED, _ALL = "reviewed", "all"
 _DIFF_FILTERS = {
     "gate": None,
     "model": None,
-    "against": [word.value for word in pair_change.Against],
+    "against": ["accepted", _REVIEWED],
     "lines": [_ALL],
 }
 
 
 def diff(request: HttpRequest, note_path: str) -> HttpResponse:
     """Show the changes of one pair; without a gate and a model, the pairs to choose from."""
-    filters = parse_filters(request, _DIFF_FILTERS)
+    filters = core.parse_filters(request, _DIFF_FILTERS)
+    key = (note_path, filters.one("gate"), filters.one("model"))
     with Corpus(settings.current()) as corpus:
-        if not filters.one("gate") or not filters.one("model"):
+        if not all(key):
             return _choose(request, filters, note_path, corpus)
-        wanted = pair_change.ChangeRequest(
-            note_path=note_path,
-            gate_id=filters.one("gate"),
-            model_partition=filters.one("model"),
-            against=pair_change.Against(filters.one("against", pair_change.Against.ACCEPTED)),
-            all_lines=filters.one("lines") == _ALL,
-        )
-        context = partial(_change_context, filters, wanted, corpus)
-        document = partial(pair_change.change_document, corpus, wanted)
-        return responses.page(request, "review/diff.html", context, document=document)
+        context = partial(_change_context, filters, key, corpus)
+        document = partial(pair_change.change_document, corpus, *key)
+        return core.page(request, "review/diff.html", context, document=document)
 
 
-def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corpus) -> HttpResponse:
+def _choose(
+    request: HttpRequest, filters: core.Filters, note_path: str, corpus: Corpus
+) -> HttpResponse:
     document = read_note_page(corpus, note_path, (), None).document
     pairs = [
         row
@@ -341,28 +325,30 @@ def _choose(request: HttpRequest, filters: Filters, note_path: str, corpus: Corp
         if row.accepted_at and filters.accepts(gate=row.gate_id, model=row.model_partition)
     ]
     context = {"filters": filters, "note_path": document.note_path, "pairs": pairs}
-    return responses.page(request, "review/diff_choice.html", context, document=document)
+    return core.page(request, "review/diff_choice.html", context, document=document)
 
 
 def _change_context(
-    filters: Filters, wanted: pair_change.ChangeRequest, corpus: Corpus
+    filters: core.Filters, key: tuple[str, str, str], corpus: Corpus
 ) -> dict[str, Any]:
-    change = pair_change.read_pair_change(corpus, wanted)
+    against, partition = filters.one("against", "accepted"), key[2]
+    change = pair_change.read_pair_change(
+        corpus, *key, since_review=against == _REVIEWED, all_lines="lines" in filters.values
+    )
     row = change.accepted
-    digests = (change.note.now_sha256, change.gate.now_sha256)
-    key = (row.note.path, change.gate_id, wanted.model_partition)
+    texts = (change.note.now_sha256, change.gate.now_sha256, row.event.review_pair_id)
     return {
         "filters": filters,
         "change": change,
         "event": row.event,
         "note_path": row.note.path,
-        "model_partition": wanted.model_partition,
+        "model_partition": partition,
         "note_html": _html(change.note, mark_findings(change.findings)),
         "gate_html": _html(change.gate, []),
         "loose": [finding for finding, line in change.findings if line is None],
-        "against": wanted.against.value,
+        "against": against,
         # An ack accepts these two texts and no others.
-        "pick": write_pick(Pick(*key, *digests, row.event.review_pair_id)),
+        "pick": write_pick(Pick(row.note.path, change.gate_id, partition, *texts)),
     }
 
 

@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 
 from review import settings
 from review.documents.base import from_row
-from review.domain.excerpts import wanted_words
 from review.knowledge_base import Corpus
 from review.overview.search import (
     PER_KIND,
@@ -20,6 +19,7 @@ from review.overview.search import (
     SearchKind,
     SearchResult,
     find_jumps,
+    wanted_words,
 )
 from review.overview.search import search as search_texts
 from review.web.core import Paged, page, parse_filters

@@ -38,17 +38,7 @@ from review.queue.entries import read_facets
 from review.queue.queue import QueueFilter, queue_now
 from review.recovery.recover import RecoveryAction
 from review.vocabulary import AcceptanceKind, DispositionState, JobStatus
-from review.web.core import (
-    Filters,
-    Key,
-    keep_answer,
-    needs_a_look,
-    page,
-    pair_states,
-    parse_filters,
-    recoverable,
-    trends,
-)
+from review.web import core
 from review.web.pages.jobs import needing_jobs, preview_url
 
 # More, since what was done at once is shown as one.
@@ -58,8 +48,10 @@ _LINES = 5  # as many as there are kinds of line
 
 
 def start(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, {})
-    return page(request, "review/start.html", lambda: _context(filters), document=read_whole_status)
+    filters = core.parse_filters(request, {})
+    return core.page(
+        request, "review/start.html", lambda: _context(filters), document=read_whole_status
+    )
 
 
 def read_whole_status(partition: str | None = None) -> StatusJson:
@@ -68,12 +60,12 @@ def read_whole_status(partition: str | None = None) -> StatusJson:
         return read_status(corpus, model_partition=partition, fail_on=(), now=timezone.now())
 
 
-def _context(filters: Filters) -> dict[str, Any]:
+def _context(filters: core.Filters) -> dict[str, Any]:
     config = settings.current()
-    answer = pair_states()
-    states, looks = answer.value, needs_a_look().value.needs_a_look
+    answer = core.pair_states()
+    states, looks = answer.value, core.needs_a_look().value.needs_a_look
     facets = read_facets(queue_now(config, QueueFilter(), now=timezone.now()))
-    trend, lenses = trends()
+    trend, lenses = core.trends()
     with Corpus(config) as corpus:
         orphans = find_orphans(corpus, states)
     events, _following = newest_events(filters, limit=READ_EVENTS, gate_label=config.gate_label)
@@ -109,7 +101,7 @@ def _recovery() -> dict[str, Any]:
     # What is abandoned and ready is listed twice, and not to be replaced with all others.
     replaceable = [job_id for job_id in abandoned if job_id not in ready]
     return {
-        "recover": recoverable(),
+        "recover": core.recoverable(),
         "ready": ready,
         "replace_url": replaceable and preview_url(RecoveryAction.REPLACE, replaceable),
         "ingest_url": preview_url(RecoveryAction.INGEST, ready),
@@ -148,16 +140,16 @@ def _share(name: str, gates: Sequence[GateStatusJson]) -> dict[str, Any]:
 
 
 def costs(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, {"partition": None})
+    filters = core.parse_filters(request, {"partition": None})
     partition = filters.one("partition") or None
-    found = keep_answer(
+    found = core.keep_answer(
         f"costs {partition}",
         lambda corpus: read_costs(model_partition=partition, config=corpus.config),
     ).value
-    trend, _lenses = trends()
+    trend, _lenses = core.trends()
     costs = {name: spent for name, spent in trend.costs.items() if filters.accepts(partition=name)}
     chart = make_chart(trend.ends, costs, digits=2)
-    return page(
+    return core.page(
         request,
         "review/costs.html",
         {"filters": filters, "partition": partition, "costs": found, "chart": chart},
@@ -230,7 +222,7 @@ class EventRow(NamedTuple):
 
 
 def events(request: HttpRequest) -> HttpResponse:
-    filters = parse_filters(request, _EVENT_FILTERS)
+    filters = core.parse_filters(request, _EVENT_FILTERS)
     found, following = newest_events(
         filters, limit=EVENTS_A_PAGE, gate_label=settings.current().gate_label
     )
@@ -248,7 +240,7 @@ def events(request: HttpRequest) -> HttpResponse:
         "events": together(found),
     }
     document = partial(_events_document, found, paged.next_document)
-    return page(request, "review/events.html", context, document=document)
+    return core.page(request, "review/events.html", context, document=document)
 
 
 def together(events: Iterable[EventRow]) -> list[list[EventRow]]:
@@ -267,8 +259,8 @@ def _events_document(found: Iterable[EventRow], following: str | None) -> EventL
 
 
 def newest_events(
-    filters: Filters, *, limit: int, gate_label: Callable[[str], str]
-) -> tuple[list[EventRow], Key | None]:
+    filters: core.Filters, *, limit: int, gate_label: Callable[[str], str]
+) -> tuple[list[EventRow], core.Key | None]:
     """Return the events that match, newest first (by key), and where the list continues."""
     keys = filters.place(*[int] * len(EventKind)) or (0,) * len(EventKind)
     # A key of each kind; 0 means its newest.
@@ -291,7 +283,7 @@ def newest_events(
     return events, tuple(cursor.values()) if len(merged) > limit else None
 
 
-def _streams(filters: Filters) -> dict[EventKind, QuerySet[Any]]:
+def _streams(filters: core.Filters) -> dict[EventKind, QuerySet[Any]]:
     """Statuses and a job select events of jobs only, and states dispositions only."""
     asked: dict[EventKind, dict[str, Any]] = {
         EventKind.JOB: {"to_status__in": filters.all("to"), "job_id": filters.key("job")},

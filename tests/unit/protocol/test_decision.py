@@ -49,6 +49,19 @@ class TestResultLine:
             ("## Result: [WARN]", "warn"),
             ("## Result\uff1aPASS", "pass"),
             ("\\## Result: PASS", "pass"),
+            ("## Result: PASS, 2 INFO", "pass"),
+            ("## Result: PASS — no findings", "pass"),
+            ("## Result: PASS (0 WARN, 0 FAIL)", "pass"),
+            ("## Result: PASS (no WARN or FAIL)", "pass"),
+            ("## Result: PASS (INFO only)", "pass"),
+            ("## Result: WARN — one undefined term", "warn"),
+            ("## Result: FAIL: the title contradicts the body", "fail"),
+            ("## Result: \U0001f44d PASS", "pass"),
+            ("## Result: PASS<|im_end|>", "pass"),
+            ("## Result: <b>WARN</b>", "warn"),
+            ("## Result: $\\boxed{\\text{FAIL}}$", "fail"),
+            ("## Ergebnis: WARN", "warn"),
+            ("## 结果\uff1aPASS", "pass"),
         ],
     )
     def test_decides_as_the_last_line(self, line, decision):
@@ -71,6 +84,10 @@ class TestResultLine:
     )
     def test_is_the_last_line_whatever_is_no_text_below_it(self, below):
         assert read(f"No finding.\n\n## Result: PASS{below}") == "pass"
+
+    @pytest.mark.parametrize("part", ["### Summary\nOne term.", "## **Suggested revision**\nNone."])
+    def test_may_stand_above_a_part_of_the_template(self, part):
+        assert read(f"{FINDING}\n## Result: WARN\n\n{part}\n") == "warn"
 
     @pytest.mark.parametrize(
         "above",
@@ -116,6 +133,10 @@ class TestResultLine:
             ("## Result: PASS (with caveats)", "PASS (with caveats)"),
             ("## Result: PASS (1 WARN)", "PASS (1 WARN)"),
             ("## Result: WARN (1 FAIL)", "WARN (1 FAIL)"),
+            ("## Result: PASS (10 WARN)", "PASS (10 WARN)"),
+            ("## Result: PASS — the failure mode is absent", "PASS —"),
+            ("## Result: WARN, or FAIL if it ships", "WARN, or FAIL"),
+            ("## Result: FAIL \u2192 WARN", "FAIL"),
             ("## Result: CLAIM DRIFT", "CLAIM DRIFT"),
             ("## Result: <PASS>", "<PASS>"),
             ("## Result: PASS?", "PASS?"),

@@ -226,6 +226,27 @@ class TestSections:
 
         assert brief(text) == [("warn", "a", "")]
 
+    @pytest.mark.parametrize(
+        "finding",
+        [
+            "WARN: late\n> the term",
+            "**WARN: late**\n\n> the term",
+            "#### WARN: late\n\n> the term",
+            "| Severity | Text |\n| --- | --- |\n| WARN | late |\n\n> the term",
+            "| 1 | **WARN** | late |\n\n> the term",
+            "#### Warnings\n\n- late\n  > the term",
+            "- WARN:\n  - late\n    > the term",
+            "- WARN late\n  > the term",
+            "- WARN\uff1alate\n  > the term",
+            "- WARN ⚠️: late\n  > the term",
+            "\u2013 WARN: late\n  > the term",
+        ],
+    )
+    def test_hold_findings_of_other_shapes(self, finding):
+        assert brief(f"### Findings\n\n{finding}\n\n### Suggested revision\n- late\n") == [
+            ("warn", "late", "the term")
+        ]
+
     def test_are_read_once_each(self):
         text = "### Findings\n- WARN: a\n### Revision\n- WARN: no\n### Findings\n- INFO: b\n"
 

@@ -34,6 +34,7 @@ snake_case_name and soft\u00adhyphen
 
 
 LINKED = "# A\n\nSee [the old rule](../b.md) of R&amp;D, and [a term][t] that it names.\n"
+MARKED = "# A\n\nSee [[Old Rule|the rule]] of <b>tides</b>[^1] and of gulls.\n"
 
 
 class TestLocateQuote:
@@ -48,6 +49,13 @@ class TestLocateQuote:
     )
     def test_is_found_as_a_reader_of_the_page_quotes_it(self, quote):
         assert locate_quote(LINKED, quote) == 3
+
+    @pytest.mark.parametrize(
+        "quote",
+        ["See the rule of tides and of gulls.", "See [[Old Rule|the rule]] of <b>tides</b>"],
+    )
+    def test_is_found_without_targets_tags_and_footnotes(self, quote):
+        assert locate_quote(MARKED, quote) == 3
 
     @pytest.mark.parametrize(
         ("quote", "line"),

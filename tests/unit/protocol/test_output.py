@@ -63,6 +63,12 @@ class TestWholeOutputs:
             pytest.param(GOOD.replace(" :: ", "  ::  "), id="double-spaces"),
             pytest.param(GOOD.replace("ü", "u\u0308"), id="nfd-names"),
             pytest.param(GOOD.replace(": kb/notes/a.md :: prose/x ===", " ==="), id="no-names"),
+            pytest.param(GOOD + GOOD.replace("one", "one "), id="twice-but-for-blanks"),
+            pytest.param("● " + GOOD, id="bullet-of-a-cli"),
+            pytest.param("<s>" + GOOD.rstrip() + "<|im_end|>", id="special-tokens"),
+            pytest.param(GOOD.rstrip() + " [end of text]\n\n", id="end-of-text"),
+            pytest.param(f"<answer>{GOOD.rstrip()}</answer>", id="tags-beside-it"),
+            pytest.param(GOOD.replace(" :: ", " \u2014 "), id="other-punctuation"),
             pytest.param(
                 block(1, "```\none\n```") + block(2, "two") + block(3, "three"),
                 id="block-in-a-fence",

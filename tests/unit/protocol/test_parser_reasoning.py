@@ -54,6 +54,14 @@ class TestReasoning:
             pytest.param(f"## Thinking\n{DRAFT}No.\n## Answer\n", id="title"),
             pytest.param(f"**Reasoning:**\n\n{DRAFT}\n**Final answer**\n", id="bold-title"),
             pytest.param(f"### 思考过程\n{DRAFT}\n### 回答\n", id="title-in-chinese"),
+            pytest.param(f"[Start thinking]\n{DRAFT}[End thinking]\n", id="llama-cpp"),
+            pytest.param(f"analysisLet me see.\n{DRAFT}No.assistantfinal\n", id="bare-channels"),
+            pytest.param(f"```thinking\n{DRAFT}No.\n```\n", id="fence"),
+            pytest.param(f"Thinking Process:\n\n1. Read it.\n{DRAFT}No.\n", id="plain-title"),
+            pytest.param(f"\u25ba **THINKING**\n{DRAFT}\u25ba **ANSWER**\n", id="title-of-a-cli"),
+            pytest.param(f"&lt;think&gt;\n{DRAFT}&lt;/think&gt;\n", id="escaped-tag"),
+            pytest.param(f"{DRAFT}Wait, that is wrong.\n", id="no-tag-at-all"),
+            pytest.param(f"{OPEN_DRAFT}Wait, that is wrong.\n", id="unclosed-and-no-tag"),
         ],
     )
     def test_gives_way_to_the_answer_below_it(self, reasoning):
@@ -73,6 +81,9 @@ class TestReasoning:
             pytest.param(f"## Thinking\n{DRAFT}No, that is wrong.\n", id="title"),
             pytest.param(f"# Thought process:\n{DRAFT}Hm.\n## Answer\n\nNone.\n", id="and-another"),
             pytest.param(f"**Gedankengang**\n{DRAFT}Das stimmt nicht.\n", id="title-in-german"),
+            pytest.param(f"Here is my thought process:\n{DRAFT}No.\n", id="title-in-words"),
+            pytest.param(f"[Start thinking]\n{DRAFT}No.\n", id="llama-cpp"),
+            pytest.param(f"```thinking\n{DRAFT}No.\n```\n", id="fence"),
         ],
     )
     def test_alone_is_no_answer(self, output):
@@ -85,7 +96,12 @@ class TestReasoning:
 
     @pytest.mark.parametrize(
         ("start", "end"),
-        [("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<|channel>thought", "<channel|>")],
+        [
+            ("<think>", "</think>"),
+            ("[THINK]", "So it fails.[/THINK]"),
+            ("<|channel>thought", "So it fails.<channel|>"),
+            ("<think>", "</think><answer>"),
+        ],
     )
     def test_may_end_in_the_line_where_the_answer_begins(self, start, end):
         assert parse(f"{start}\n{DRAFT}{end}{ANSWER}").blocks[1].text == "## Result: FAIL"
@@ -107,6 +123,11 @@ class TestReasoning:
     )
     def test_tags_elsewhere_change_nothing(self, output):
         assert parse(output).blocks[1].text == "## Result: FAIL"
+
+    def test_words_below_two_versions_leave_it_open_which_one_counts(self):
+        parsed = parse(f"{ANSWER}Let me check.\n{DRAFT}No, the first one was right.\n")
+
+        assert "two different blocks" in parsed.missing[1]
 
     def test_a_tag_in_a_closed_block_is_its_text(self):
         text = "The note ends with:\n\n</think>\n\n## Result: WARN"

@@ -227,6 +227,15 @@ class TestOtherLanguages:
         assert not failed.failure.is_attempt
 
 
+@pytest.mark.parametrize("code", [126, 127])
+def test_a_shell_that_finds_nothing_to_run_concerns_all_jobs(code):
+    failure = prove(
+        Dialect.TEXT, b"", stderr=b"sh: 1: claude: nicht gefunden", exit_code=code
+    ).failure
+
+    assert (failure.unusable, failure.is_attempt) == (True, False)
+
+
 class TestNoRequest:
     @pytest.mark.parametrize(
         "answer",
@@ -242,6 +251,8 @@ class TestNoRequest:
             "It seems you haven't provided a question or task yet.",
             "There doesn't appear to be a prompt in your message.",
             "Got it! Let me know what you'd like to work on.",
+            "\u4f60\u597d\uff01\u6709\u4ec0\u4e48\u6211\u53ef\u4ee5\u5e2e\u52a9\u4f60\u7684\u5417\uff1f",
+            "Bonjour\u00a0! Comment puis-je vous aider\u00a0?",
         ],
     )
     def test_is_worth_another_run(self, answer):
@@ -305,6 +316,7 @@ class TestNotices:
             ("Rate limited; waiting 12 s", True),
             ("Model overloaded, switched to flash", True),
             ("Server busy. Trying again in 3 seconds", True),
+            ("Automatically switching from pro to flash for this session", True),
             ("To resume this session: odd resume 12", False),
             ("Loaded 3 flags.", False),
         ],

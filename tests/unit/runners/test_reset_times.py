@@ -45,6 +45,15 @@ NOW = datetime(2026, 11, 28, 19, 30, tzinfo=UTC)  # a Saturday
         ("Your limit resets at 6 p.m. PST", "2026-11-29T02:00"),
         ("Your limit resets at 9pm (CEST)", "2026-11-28T20:00"),
         ("The limit resets on December 1st", "2026-11-30T23:00"),
+        ("resets 6:30pm IST", "2026-11-29T13:00"),
+        ("resets at 5:00 AM Pacific Time", "2026-11-29T13:00"),
+        ("resets at 22:00 GMT+1", "2026-11-28T21:00"),
+        ("You will regain access on 2026-12-01 at 00:00 UTC.", "2026-12-01T00:00"),
+        ("resets at 2026-11-29 05:00:00 (Asia/Shanghai)", "2026-11-28T21:00"),
+        ("x-ratelimit-reset-requests: 6m0s", "2026-11-28T19:36"),
+        ("Retry-After: Sat, 28 Nov 2026 21:00:00 GMT", "2026-11-28T21:00"),
+        ("Se restablece a las 21:00", "2026-11-28T20:00"),
+        ("2026-11-28T19:29:58Z ERROR limit reached, resets 9pm (UTC)", "2026-11-28T21:00"),
     ],
 )
 def test_is_read_as_it_is_told(words, told):
@@ -59,6 +68,8 @@ def test_is_read_as_it_is_told(words, told):
     [
         "",
         "Credit balance is too low",
+        "2026-11-28T19:29:58.120Z ERROR stream: credit balance is too low",
+        "[19:29:58] credit balance is too low",
         "You've hit your usage limit. Upgrade to Pro.",
         "usage limit reached|1000000000",
         "resets Feb 30, 1pm",

@@ -145,6 +145,22 @@ class TestOtherReasons:
         assert held.reason is StopReason.FAILING
 
     @pytest.mark.parametrize(
+        ("words", "ends"),
+        [
+            pytest.param(["Bitte melden Sie sich an (request {})"] * 3, True, id="three-alike"),
+            pytest.param(["a {}", "b {}", "a {}"], False, id="other-words"),
+            pytest.param(["Prompt is too long: {} tokens"] * 3, False, id="of-its-prompt"),
+        ],
+    )
+    def test_words_that_no_model_said_end_it_wherever_they_begin(self, words, ends):
+        held = policy()
+        run(held)
+        for number, said in enumerate(words):
+            run(held, failure=replace(BROKEN, reason=said.format(number), is_attempt=False))
+
+        assert held.reason is (StopReason.FAILING if ends else None)
+
+    @pytest.mark.parametrize(
         "before",
         [
             pytest.param(None, id="after-a-success"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.domain.excerpts import MAX_WORDS, excerpt, wanted_words
+from review.overview.search import MAX_WORDS, excerpt, wanted_words
 
 
 class TestWantedWords:
