@@ -74,11 +74,14 @@ class TestSelection:
         ]
         assert current("a.md").event.kind == AcceptanceKind.FULL_REVIEW
 
-    def test_refuses_a_gate_that_was_edited_since(self, root):
+    @pytest.mark.parametrize("bodies", [("One.\n", "Two.\n"), ("Two.\n", "One.\n")])
+    def test_refuses_a_gate_that_was_edited_since(self, root, bodies):
+        listed, edited = (make_gate("prose/x", body=body) for body in bodies)
+        write_gate(root, "prose/x", listed)
         review_pairs(root, ("a.md", "prose/x"))
         write_note(root, "a.md", EDITED)
         selection = make_selection(targets=[self.changed(root)])
-        write_gate(root, "prose/x", CHANGED_GATE)
+        write_gate(root, "prose/x", edited)
 
         result = self.ack(root, selection)
 

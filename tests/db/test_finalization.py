@@ -296,10 +296,12 @@ class TestRefusals:
     def test_a_completed_job_takes_no_second_output(self, root, job):
         ingest(root, job)
 
-        with pytest.raises(JobAlreadyCompleted):
+        with pytest.raises(JobAlreadyCompleted) as refused:
             ingest(root, job, FAIL)
 
         assert set(decisions()) == {("completed", "pass")}
+        first = ReviewPair.objects.get(ordinal=1)
+        assert refused.value.hint.endswith(f"render_review --review-pair-id {first.pk}")
 
     def test_a_replaced_job_is_refused_with_its_replacement(self, root, job):
         write_note(root, "b.md")

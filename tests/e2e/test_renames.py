@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from review.selection.names import find_renames
 from tests.builders import (
     NOTE,
     NOW,
@@ -18,7 +19,7 @@ from tests.builders import (
     write_note,
 )
 from tests.helpers.commands import run
-from tests.helpers.reviewed import WARN, review_pairs
+from tests.helpers.reviewed import WARN, open_corpus, review_pairs
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
@@ -98,6 +99,18 @@ class TestRenamed:
         (entry,) = run("warn_selector", "--json").json["entries"]
         assert (entry["note_path"], entry["note_changed_since"]) == (B, True)
         assert entry["findings"][0]["line_now"] == 3
+
+    def test_is_found_beside_a_new_note_that_vanishes_meanwhile(self, root):
+        (root / A).unlink()
+        write_note(root, "b.md", LONG.replace("for a while", "for long"))
+        write_note(root, "aa.md")
+        corpus = open_corpus(root)
+        notes = corpus.notes().notes
+        (root / note_path("aa.md")).unlink()
+
+        (found,) = find_renames(corpus, notes)
+
+        assert (found.old_path, found.new_path) == (A, B)
 
     def test_folder_is_one_command(self, root):
         write_note(root, "kb/notes/old/c.md", "# C\n\nOne.\n")

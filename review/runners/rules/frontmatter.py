@@ -16,16 +16,10 @@ from review.vocabulary import Severity
 _FEWEST_WORDS = 4
 _LONGEST_DESCRIPTION = 300
 _FEWEST_NEW_WORDS = 2
-_DEEP = 3  # a level
 _HOME = re.compile(r"(?:^|/)_?(?:index|root|home|.*(?:template|skeleton).*)\.mdx?$", re.IGNORECASE)
 _HIDDEN = re.compile(r"<!--|\s+---")  # a frontmatter that is none
 _TITLE_KEY = re.compile(r"^[\"']?title[\"']?\s*[:=]\s*\S", re.MULTILINE)
 _VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,4}){1,3}")
-_PARTIAL = re.compile(
-    r"(?:^|/)(?:_(?:common|partials?|includes?|snippets?|shared|components?)|partials?|includes?|snippets?"
-    r"|components|\.github)/|/_[^/]+\.mdx?$"
-)
-_BY_FRONTMATTER = ("hugo", "jekyll", "pandoc", "zola")  # by which a file is a page
 _NAMED_BY_FILE = ("logseq", "mkdocs", "obsidian")
 _CONTENT = frozenset(BlockKind) - {BlockKind.COMMENT, BlockKind.MARKER, BlockKind.RULE}
 _ANCHOR = re.compile(r"\s*<a\b[^<>]*>\s*</a>\s*")
@@ -56,7 +50,8 @@ def readable_frontmatter(page: Page) -> Findings:
 def missing_title(page: Page) -> Findings:
     if not plain(page.title) and not page.is_foreign and not _names_title(page):
         said = "there is neither a heading of level 1 nor a title"
-        yield page.finding(said, WHOLE_NOTE, severity=info_if(_is_piece(page)))
+        # It may be part of a text, or a site may title it by its file.
+        yield page.finding(said, WHOLE_NOTE, severity=Severity.INFO)
 
 
 def _opening(page: Page) -> Block | None:
@@ -64,25 +59,9 @@ def _opening(page: Page) -> Block | None:
     return next((block for block in shown if block.kind in _CONTENT), None)
 
 
-def _is_piece(page: Page) -> bool:
-    """True if it may be part of a text: opens with a heading, has no section, is included."""
-    opening = _opening(page)
-    opens_with_heading = opening is not None and opening.kind is BlockKind.HEADING
-    is_home = bool(page.field("home"))
-    is_included = page.given.flavour.name in _BY_FRONTMATTER and not page.frontmatter.fields
-    return (
-        opens_with_heading
-        or is_home
-        or is_included
-        or all(block.level >= _DEEP for block in page.headings)
-    )
-
-
 def _names_title(page: Page) -> bool:
-    """True if the title is the file's name, is another note's, or cannot be read."""
-    if page.given.flavour.name in _NAMED_BY_FILE or _PARTIAL.search(page.given.note_path):
-        return True
-    if page.given.text.startswith("% "):  # as Pandoc titles a text
+    """True if the title is the file's name, as Pandoc writes it, or cannot be read."""
+    if page.given.flavour.name in _NAMED_BY_FILE or page.given.text.startswith("% "):
         return True
     is_read = page.frontmatter.problem is None and not _HIDDEN.match(page.given.text)
     return not is_read and bool(_TITLE_KEY.search(page.given.text))
@@ -174,10 +153,8 @@ def description_length(page: Page) -> Findings:
     elif size > _LONGEST_DESCRIPTION:
         said = f"the description has {size} characters, over {_LONGEST_DESCRIPTION}"
     if said:
-        # How long is too long depends on where it is shown; an index may need no more words.
-        is_unsure = size > _LONGEST_DESCRIPTION or not description.isascii()
-        severity = info_if(is_unsure or bool(_HOME.search(page.given.note_path)))
-        yield page.finding(said, page.field_line(page.description_key), severity=severity)
+        # How much it takes depends on what the note is, and on where the description is shown.
+        yield page.finding(said, page.field_line(page.description_key), severity=Severity.INFO)
 
 
 @rule(

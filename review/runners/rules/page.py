@@ -20,7 +20,7 @@ _HTML_H1 = re.compile(r"<h1\b[^<>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
 _TITLE_KEYS = ("title", "Title", "name", "fullname", "linkTitle", "subject")
 _LEGAL = re.compile(
     r"(?:^|/)(?:licen[cs]es/.*|(?:licen[cs]e|copying|notice|(?:act|decret[oe]?|gesetz|law|ley|loi)[-_ ]\d)[\w.-]*"
-    r"|(?:legal|disclaimer|imprint|privacy(?:-policy)?|terms(?:-of-\w+)?)\.md)$",
+    r"|(?:legal|disclaimer|imprint|privacy(?:-policy)?|terms(?:-of-\w+)?|.*terms.and.conditions)\.md)$",
     re.IGNORECASE,
 )
 _TAG = re.compile(r"<[^<>]*>")

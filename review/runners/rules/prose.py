@@ -26,6 +26,7 @@ _TABS = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _LONGEST_PARAGRAPH = 200
+_SURELY_LONG = 250
 _OPENING = r"(?:^|(?<=\n))[ \t]*[*_]{0,3}"
 _MARK = r"(?:TODO|FIXME|TBD|TBC|XXX)"
 _PLACEHOLDER = re.compile(
@@ -43,15 +44,18 @@ _WHOLE_PLACEHOLDER = re.compile(
 )
 # Says that it is the text that is unfinished, and not a plan or a product.
 _UNWRITTEN = re.compile(
-    rf"[*_(\[]*(?:{_MARK}\b[*_)\].!…]*\Z|(?i:to be (?:written|completed|added|filled)|fill|under con)"
-    rf"|{_MARK}\b.{{0,40}}?\b(?i:writ\w+|say|add|cover|describe|document|docs|explain|expand|elaborate|finish"
+    rf"[*_(\[]*(?:{_MARK}|(?i:to be (?:written|completed|added|filled)|fill|under con))"
+)
+_TO_WRITE = re.compile(
+    rf"[*_(\[]*(?:(?i:fill)|{_MARK}\b.{{0,40}}?\b(?i:writ\w+|say|add|cover|describe|document|docs|explain|expand|elaborate|finish"
     r"|complete|fill|rewrite|clarify|mention|examples?|links?|sections?|diagrams?|screenshots?)\b)"
 )
 _TASK = re.compile(r"[#* ]*TODO\b")  # which Logseq keeps in a block of its own
 _MARKED = "a mark of work to be done"
 # Templates, and what tells of a day, as it was then.
 _PASSING = re.compile(
-    r"(?:^|[/_. -])(?:templates?|posts?|blogs?|news|journals?|daily)(?:[/_. -]|$)", re.IGNORECASE
+    r"(?:^|[/_. -])(?:templates?|posts?|blogs?|news|journals?|daily|changelogs?)(?:[/_. -]|$)",
+    re.IGNORECASE,
 )
 _LOREM = re.compile(r"\blorem\s+ipsum\s+dolor\b", re.IGNORECASE)
 _UNITS = (
@@ -145,7 +149,8 @@ def long_paragraphs(page: Page) -> Findings:
         words = max(map(word_count, _HARD_BREAK.split(block.prose)))
         if words > _LONGEST_PARAGRAPH and not _is_no_prose(block):
             said = f"a paragraph of {words} words, over {_LONGEST_PARAGRAPH}"
-            yield block.finding(said, severity=info_if(page.is_of_vault))  # may be pasted
+            # In a vault it may be pasted.
+            yield block.finding(said, severity=info_if(page.is_of_vault or words <= _SURELY_LONG))
 
 
 def _is_no_prose(block: Block) -> bool:
@@ -182,7 +187,7 @@ def placeholder_text(page: Page) -> Findings:
         else:
             for found in _PLACEHOLDER.finditer(prose):
                 mark = prose[found.start() :].lstrip()
-                severity = info_if(passes or not _UNWRITTEN.match(mark))
+                severity = info_if(passes or not _TO_WRITE.match(mark))
                 yield block.finding(_MARKED, found.start(), before=_CONTEXT, severity=severity)
 
 

@@ -20,14 +20,15 @@ _COMPONENT = re.compile(r"\s*<[A-Z]\w*")  # what stands in it has levels of its 
 # Parts of a book of mdBook and versions are headings of level 1 there.
 _OF_PARTS = re.compile(r"/summary\.md$|change[-_ ]?log", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
+_INDEX = re.compile(r"(?:^|/)_?index\.mdx?$", re.IGNORECASE)
 _POINTS = ".:!?*_ "
 _SKELETON = re.compile(
     r"\.github/|(?:^|[/_. -])(?:daily|journals?)\b|template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
     re.IGNORECASE,
 )
-_STEP = re.compile(r"\d+[.)]\s+(?:\S+\s+){4}")
+_NUMBERED_HEADING = re.compile(r"(?:\d+|[一二三四五六七八九十]+)[.)\u3001\uff0e]")
 _LABEL_WITH_VALUE = re.compile(
-    r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])[\s*_]*[^\s:*_]|(?:[A-Z]+ )?/\S*$"
+    r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])[\s*_]*[^\s:*_]|(?:[A-Z]+ )?/\S*$|\w*[a-z][A-Z]\w*(?:\(.*)?$"
 )
 _CODE = re.compile(r"(`+)[^`]+\1")
 _ODD_FENCE = re.compile(
@@ -43,10 +44,9 @@ def multiple_h1(page: Page) -> Findings:
     tops = [block for block in page.headings if block.level == _TOP]
     # Sections may be of level 1 in a vault, and in a piece of a larger text.
     is_piece = len(tops) == len(page.headings) and not page.field("title")
-    severity = info_if(is_piece or page.is_of_vault)
     for block in tops[1:] if not _OF_PARTS.search(f"/{page.given.note_path}") else ():
         said = f"a second heading of level 1; the first stands on line {tops[0].line}"
-        yield block.finding(said, severity=severity)
+        yield block.finding(said, severity=info_if(is_piece or page.is_of_vault))
 
 
 @rule(
@@ -69,6 +69,22 @@ def heading_level_skips(page: Page) -> Findings:
 def empty_sections(page: Page) -> Findings:
     if page.is_foreign or _SKELETON.search(f"{page.given.note_path} {page.title}"):
         return
+    empty = list(_empty_headings(page))
+    # Where most are empty they may be a list or an outline, as they may in a vault; a site may
+    # list the other notes of a folder in its index.
+    is_outline = (
+        page.is_of_vault
+        or len(page.headings) < len(empty) * 2 >= _FEWEST_LABELS * 2
+        or bool(_INDEX.search(page.given.note_path))
+    )
+    for block in empty:
+        # It may be an entry of a list; of level 1 a stub, or a comment of code.
+        is_entry = block.level == _TOP or bool(_NUMBERED_HEADING.match(block.words))
+        said = f"nothing stands under {shown(block.words)}"
+        yield block.finding(said, severity=info_if(is_outline or is_entry))
+
+
+def _empty_headings(page: Page) -> Iterator[Block]:
     invisible = (BlockKind.RULE, BlockKind.COMMENT)
     blocks = [block for block in page.blocks if block.kind not in invisible]
     for block, below in zip(blocks, [*blocks[1:], None], strict=False):
@@ -77,17 +93,15 @@ def empty_sections(page: Page) -> Findings:
         is_heading = below is not None and below.kind is BlockKind.HEADING and not below.inside
         is_empty = not below or (is_heading and below.level <= block.level)
         if is_empty and not _says_something(block):
-            # Of level 1 it may be of a stub, or a comment of code; in a vault part of an outline.
-            severity = info_if(block.level == _TOP or page.is_of_vault)
-            yield block.finding(f"nothing stands under {shown(block.words)}", severity=severity)
+            yield block
 
 
 def _says_something(heading: Block) -> bool:
-    """True if a heading is the content: a link, an address, a sentence, a label with its value."""
+    """True if it is the content: a link, an address, a name of code, a sentence, a label with its value."""
     children = heading.token.children or ()
     return (
         heading.words.endswith((".", "\u3002"))
-        or bool(_LABEL_WITH_VALUE.match(heading.text) or _STEP.match(heading.words))
+        or bool(_LABEL_WITH_VALUE.match(heading.text))
         or any(token.type in ("link_open", "image") for token in children)
     )
 
@@ -226,11 +240,12 @@ _NUMBERED = re.compile(
 )
 _BOLD_LINE = re.compile(r"(?:\*\*([^*\n]+)\*\*|__([^_\n]+)__)")
 _WITHOUT = "an image without alternative text"
-# Words of a whole sentence, which is said with force; a heading may begin as a question does.
+# Words of a sentence, which is said with force, and names of files; a heading may be a question.
 _CLAUSE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|could|will|would|must|should|might|does|did|not|never"
     r"|please|ist|sind|wird|werden|hat|haben|kann|können|muss|müssen|soll|darf|nicht|est|sont|sera|peut"
-    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b|[你您]|注意|不[要能]",
+    r"|doit|faut|está|están|fue|puede|debe|è|sono|può|deve|são|pode)\b|n['\u2019]t\b"
+    r"|[你您这却\u3001\uff0c]|注意|不[要能是]|(?:ない|[了吗呢]|一下)$|[\u3040-\u9fff]{12}|^\S+\.\w+$",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(

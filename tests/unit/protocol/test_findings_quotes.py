@@ -162,6 +162,17 @@ class TestWholeLines:
         assert quote_lines(self.NOTE, "a vague gate") == (7,)
         assert quote_lines(self.NOTE, "A Vague Gate") == (2, 5, 7)
 
+    @pytest.mark.parametrize(
+        ("note", "quote", "lines"),
+        [
+            pytest.param("claims\nreclaim\nclaim", "claim", (3,), id="part-of-a-word"),
+            pytest.param("x md\nx.md", "x.", (2,), id="before-a-word"),
+            pytest.param("## One\n# One", "# One", (2,), id="part-of-a-row-of-marks"),
+        ],
+    )
+    def test_a_part_of_a_word_is_no_place_of_it(self, note, quote, lines):
+        assert quote_lines(note, quote) == lines
+
 
 class TestTwoPlaces:
     QUOTE = "The end comes twice: the end. A plain claim with code and a link"
@@ -173,6 +184,8 @@ class TestTwoPlaces:
             pytest.param("A plain claim with code, as the other note says", 6, id="of-two-notes"),
             pytest.param("As it says: A quoted line of two lines", 10, id="words-ahead"),
             pytest.param("A plain claim as the other note says", None, id="too-few-words"),
+            pytest.param("As it says: quoted line of two lines", 10, id="five-words"),
+            pytest.param("As it says: line of two lines", None, id="four-words"),
         ],
     )
     def test_the_first_that_is_there_counts(self, quote, line):

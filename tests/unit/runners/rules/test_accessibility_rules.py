@@ -75,6 +75,8 @@ class TestBoldAsHeading:
             pytest.param("**All 3 are Git objects**\n\nText.", id="a-clause"),
             pytest.param("**Das geht nicht ohne Strom**\n\nText.", id="a-german-clause"),
             pytest.param("**向你的同事说清代码量**\n\n文字。", id="a-chinese-clause"),
+            pytest.param("**左辺に数値を置かない**\n\n文。", id="a-japanese-clause"),
+            pytest.param("**Program.cs**\n\nText.", id="name-of-a-file"),
             pytest.param("**States of a job**\n\n| a | b |\n| - | - |", id="caption-of-a-table"),
             pytest.param("**Listing 1**\n\n```\nx\n```", id="caption-of-code"),
             pytest.param("**Bold** and more\n\nText.", id="part-of-a-line"),

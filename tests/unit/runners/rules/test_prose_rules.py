@@ -45,10 +45,16 @@ class TestRepeatedParagraphs:
 
 class TestLongParagraphs:
     def test_warns_over_the_limit(self):
-        text = "# A\n\n" + "Seven words make up this one sentence. " * 29
+        text = "# A\n\n" + "Seven words make up this one sentence. " * 36
 
-        assert lines_of("long-paragraphs", text) == [3]
+        review = review_of("long-paragraphs", text)
+        assert [(found.line, found.severity) for found in review.findings] == [(3, Severity.WARN)]
         assert review_of("long-paragraphs", text, flavour="logseq").decision is Decision.PASS
+
+    def test_only_remarks_just_over_the_limit(self):
+        review = review_of("long-paragraphs", "Seven words make up this one sentence. " * 29)
+
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
     def test_accepts_many_short_ones(self):
         assert lines_of("long-paragraphs", "Seven words make up this one sentence.\n\n" * 50) == []
@@ -96,8 +102,10 @@ class TestPlaceholderText:
             pytest.param("TODO: describe the limits.", "kb/a.md", Severity.WARN, id="of-writing"),
             pytest.param("TODO: mend the pump.", "kb/a.md", Severity.INFO, id="of-other-work"),
             pytest.param("Coming soon.", "kb/a.md", Severity.INFO, id="of-a-product"),
+            pytest.param("Hash reports (TBD)", "kb/a.md", Severity.INFO, id="of-a-plan"),
             pytest.param("Dear [insert name here],", "kb/a.md", Severity.INFO, id="a-slot"),
             pytest.param("TODO.", "kb/templates/plan.md", Severity.INFO, id="template"),
+            pytest.param("`x()` (TODO: document)", "CHANGELOG.md", Severity.INFO, id="changelog"),
             pytest.param("Lorem ipsum dolor.", "kb/a.md", Severity.INFO, id="filler"),
         ],
     )

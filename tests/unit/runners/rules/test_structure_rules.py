@@ -86,12 +86,20 @@ class TestEmptySections:
         [
             pytest.param("# A\n\nText.\n\n## Limits\n", "obsidian", id="outline-in-a-vault"),
             pytest.param("# install it\nrun\n\n# done\n", "github", id="comment-of-code"),
+            pytest.param("# A\n\n## B\n\n## C\n\n## D\n\n", "github", id="list-of-headings"),
+            pytest.param("## 1. Lock\n\n## 2. Go\n\nFar.\n", "github", id="entry-of-a-list"),
         ],
     )
     def test_only_remarks_on_what_may_be_no_section(self, text, flavour):
         review = review_of("empty-sections", text, flavour=flavour)
 
-        assert [found.severity for found in review.findings] == [Severity.INFO]
+        assert {found.severity for found in review.findings} == {Severity.INFO}
+
+    def test_only_remarks_in_an_index_below_which_a_site_lists_notes(self):
+        review = review_of("empty-sections", "# A\n\nText.\n\n## More\n", path="kb/b/_index.md")
+
+        assert review.findings
+        assert review.decision is Decision.PASS
 
     def test_leaves_journals_and_clippings(self):
         assert lines_of("empty-sections", "# A\n\n## B\n", path="kb/daily.journal.2024.md") == []
@@ -122,8 +130,8 @@ class TestEmptySections:
             "Status: Accepted",
             "_Proof:_ $a < b$",
             "[Limits](limits.md)",
-            "2. Lock the door and keep the key",
             "GET /api/queues/{name}",
+            "loadMany(executor)",
             "A lock needs no key.",
         ],
     )
