@@ -18,13 +18,7 @@ from django.db.models.functions import Coalesce
 
 from review import models
 from review.domain.finding_identity import finding_state, own_fingerprints, review_fingerprint
-from review.vocabulary import (
-    GRAVITY,
-    QUEUED_DECISIONS,
-    AcceptanceKind,
-    DispositionState,
-    Seen,
-)
+from review.vocabulary import GRAVITY, QUEUED_DECISIONS, AcceptanceKind, DispositionState, Seen
 
 # Gives the rows of a model by its name: today's, or those of a migration.
 Tables = Callable[[str], Any]

@@ -3,7 +3,7 @@ undecided ones again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,7 +36,6 @@ from review.vocabulary import (
     ACCEPTING_DECISIONS,
     QUEUED_DECISIONS,
     RULES_PARTITION,
-    AcceptanceKind,
     Decision,
     DispositionState,
     LookReason,
@@ -44,7 +43,6 @@ from review.vocabulary import (
     Severity,
 )
 
-_PLACE = ("note__path", "gate__path")
 _BY_FINDINGS = (LookReason.FINDINGS_DISAGREE, LookReason.QUOTES_NOT_FOUND, LookReason.FLIPPED)
 
 
@@ -61,32 +59,30 @@ class LookRequest:
 def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJson:
     """Return the reviews to check, sorted by note path, gate path and pair.
 
-    One that was carried over is listed where it counts now. One whose findings do not fit is
+    One that was carried over is listed where it counts now; one whose findings do not fit is
     settled once each of them is, or once a person decided it.
     """
     is_wanted = within(request.notes)
     reasons = _reasons(request)
     related = ("note", "gate", "note_snapshot", "job__model_partition")
     rows = ReviewPair.objects.filter(pk__in=NamedKeys(reasons)).select_related(*related)
-    carried = Acceptance.objects.filter(
-        kind=AcceptanceKind.CARRY_OVER, review_pair_id__in=NamedKeys(reasons)
-    ).order_by("pk")
-    moved = {pair: to for pair, *to in carried.values_list(*("review_pair_id", *_PLACE))}
-    reviewed = sorted(
-        (
-            (pair, *moved.get(pair.pk, (pair.note.path, pair.gate.path)))
-            for pair in rows.defer("note_snapshot__text")
-        ),
-        key=lambda item: (*item[1:], item[0].pk),
+    accepted = Acceptance.objects.filter(review_pair_id__in=NamedKeys(reasons)).order_by("pk")
+    places = accepted.values_list("review_pair_id", "note__path", "gate__path")
+    latest = {pair_id: place for pair_id, *place in places}
+    placed = (
+        (pair, *latest.get(pair.pk, (pair.note.path, pair.gate.path)))
+        for pair in rows.defer("note_snapshot__text")
     )
-    reviewed = [item for item in reviewed if is_wanted(item[1])]
+    reviewed = sorted(
+        (item for item in placed if is_wanted(item[1])), key=lambda item: (*item[1:], item[0].pk)
+    )
     listed = corpus.notes_at({path for _pair, path, _gate in reviewed})
     digests = corpus.digests_of((path for _pair, path, _gate in reviewed), listed)
     found = read_findings_now(corpus, reviewed, digests=digests)
     looks = [
         look
-        for (pair, *place), findings in zip(reviewed, found, strict=True)
-        if not _is_settled(look := _look(pair, place, reasons[pair.pk], findings, corpus.config))
+        for item, findings in zip(reviewed, found, strict=True)
+        if not _is_settled(look := _look(item, reasons[item[0].pk], findings, corpus.config))
     ]
     texts = rationales(look.review_pair_id for look in looks)
     for look in looks:
@@ -217,13 +213,12 @@ def _is_settled(look: LookJson) -> bool:
 
 
 def _look(
-    pair: ReviewPair,
-    place: Sequence[str],
+    item: tuple[ReviewPair, str, str],
     why: LookReason,
     findings: list[QueueFindingJson],
     config: Config,
 ) -> LookJson:
-    note_path, gate_path = place
+    pair, note_path, gate_path = item
     gate_id = config.gate_id(gate_path)
     return LookJson(
         note_path=note_path,

@@ -8,7 +8,16 @@ from importlib import import_module
 import pytest
 
 from commonplace_site.catalogue import PROGRAM
-from tests.builders import NOTE, PARTITION, gate_path, make_gate, make_jobs, make_root, note_path
+from tests.builders import (
+    NOTE,
+    PARTITION,
+    gate_path,
+    make_gate,
+    make_jobs,
+    make_root,
+    note_path,
+    write_note,
+)
 from tests.helpers.commands import run
 from tests.helpers.queueing import queue
 from tests.helpers.reviewed import UNDECIDED, WARN, review_pairs
@@ -73,6 +82,17 @@ def test_parts_put_together_are_the_whole_and_a_summary_counts(command, name, fi
     assert counted[name] == []
     assert all(sum(counts.values()) for counts in counted["summary"].values())
     assert len(lines) == len(counted["summary"]) <= 4
+
+
+def test_a_cursor_can_be_typed_as_it_is_printed(root):
+    for name in ("it's $HOME.md", "z.md"):
+        write_note(root, name)
+    review_pairs(root, ("it's $HOME.md", "prose/x"), ("z.md", "prose/x"), review=WARN)
+
+    more = run("warn_selector", "--limit", "1").out.splitlines()[-1].removeprefix("more: ")
+
+    (left,) = run("warn_selector", *shlex.split(more), "--json").json["entries"]
+    assert left["note_path"] == note_path("z.md")
 
 
 class TestNext:

@@ -8,6 +8,8 @@ scope: jobs are made of what is stale, a few at a time.
 
 from __future__ import annotations
 
+import shlex
+
 from review.jobs.claim import ClaimRequest, TakeRequest, take_jobs
 from review.jobs.job_documents import TakenJson
 from review.management import kit
@@ -62,7 +64,7 @@ class Command(kit.ReviewCommand):
         request = kit.request_of(TakeRequest, options, claim=claim, selection=scope)
         taken = take_jobs(request, corpus=self.corpus, now=self.now)
         ids = " ".join(str(job.review_job_id) for job in taken.jobs)
-        taken.answer = _ANSWER.format(ids=ids, actor=options["actor"])
+        taken.answer = _ANSWER.format(ids=ids, actor=shlex.quote(options["actor"]))
         self.show(taken, _lines(taken, ids))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import attrgetter
@@ -166,7 +167,7 @@ def tail_lines(document: Any) -> Iterator[str]:
         more = len(counts) - _COUNTS_SHOWN
         yield f"by {name}: {shown or 'none'}{f', and {more} more' if more > 0 else ''}"
     if document.next:
-        yield f"more: --after '{document.next}'"
+        yield f"more: --after {shlex.quote(document.next)}"
 
 
 def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:
