@@ -45,10 +45,6 @@ _CHUNK = 200
 _CHANGES = frozenset({Staleness.NOTE_CHANGED.value, Staleness.GATE_CHANGED.value})
 
 
-class QuoteGone(Conflict):
-    """The change deletes the quote of an open finding, which may be fixed: an ack cannot tell."""
-
-
 class AckTarget(TargetInput):
     """A target of a selection, with all its reasons and the review it rested on then."""
 
@@ -203,13 +199,14 @@ def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[a
                     break
 
 
-def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> QuoteGone:
+def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> Conflict:
     quote = finding.quote
     shown = quote if len(quote) <= 80 else f"{quote[:80]}…"
-    return QuoteGone(
+    return Conflict(
         f"{target.note_path} {target.gate_id}: the open finding {finding.fingerprint} quotes"
         f" {shown!r}, which the change deletes; say what became of it with: commonplace"
-        f" dispose_finding {finding.fingerprint} --as fixed, or have the pair reviewed"
+        f" dispose_finding {finding.fingerprint} --as fixed, or have the pair reviewed",
+        "quote-gone",
     )
 
 

@@ -73,10 +73,6 @@ _RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
 )
 
 
-class NothingToCarry(InputRejected):
-    """There is no acceptance at the old path or below it."""
-
-
 class NotIdentical(Conflict):
     """The file at the new path is not the text that was accepted."""
 
@@ -354,11 +350,11 @@ def _names(plan: CarryPlan) -> tuple[str, str, str, str, str]:
     return (*old, plan.note_path, plan.gate_path)
 
 
-def _nothing(request: CarryRequest, old: str) -> NothingToCarry:
+def _nothing(request: CarryRequest, old: str) -> InputRejected:
     whose = f" in partition {request.model_partition!r}" if request.model_partition else ""
     known = models.CurrentAcceptance.objects.values_list("note__path", "gate__path").distinct()[
         :100_000
     ]
     near = did_you_mean(old, {path for paths in known for path in paths})
     hint = near or "commonplace review_status lists orphans"
-    return NothingToCarry(f"nothing is accepted at {old!r}{whose}", hint=hint)
+    return InputRejected(f"nothing is accepted at {old!r}{whose}", "nothing-to-carry", hint=hint)

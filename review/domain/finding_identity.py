@@ -272,7 +272,7 @@ def _may_be_edited(ours: _Words, theirs: _Words) -> bool:
     """True if one quote may be the other after an edit of the note: not if both are in it."""
     if ours.span and theirs.span:
         return False
-    return _agreement(ours.quote.split(), theirs.quote.split()) >= _HALF
+    return _agreement(*(_WORD.findall(words.quote) for words in (ours, theirs))) >= _HALF
 
 
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:

@@ -98,6 +98,10 @@ _SKIPS = re.compile(rf"^{SKIP_KEY}[ \t]*[:=].*(?:\r?\n|\Z)(?:[ \t]+.*(?:\r?\n|\Z
 _PARAGRAPH = "\n\n"
 _HARD_BREAK = "  \n"
 _TELLING_INDENT = 2
+# In scripts without spaces each sign is one: Thai, Lao, Khmer, and from CJK on.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u1780-\u17ff\u2e80-\uffff]|[^\s\u0e00-\u0eff\u1780-\u17ff\u2e80-\uffff]+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ def body_ratio(before: str, after: str) -> float:
     a hard break. Above `MAX_WORDS` lines count, above `MAX_LINES` all from first to last.
     """
     old, new = _tokens(before), _tokens(after)
-    size = len(before.split())
+    size = len(_words(before))
     if max(len(old), len(new)) > MAX_WORDS:
         old, new = before.split("\n"), after.split("\n")
         size = len(old)
@@ -163,11 +167,15 @@ def as_gate_sees(
     return Change(watched, share, not watched or (watched == (Region.BODY,) and by_little))
 
 
+def _words(text: str) -> list[str]:
+    return text.split() if text.isascii() else _WORD.findall(text)
+
+
 def _tokens(text: str) -> list[str]:
     tokens: list[str] = []
     between = ""  # what stands between the last words and the next
     for line in text.split("\n"):
-        words = line.split()
+        words = _words(line)
         if not words:
             between = _PARAGRAPH
             continue

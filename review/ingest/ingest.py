@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from operator import attrgetter
 
@@ -14,7 +14,7 @@ from review.documents.base import grouped
 from review.documents.typed_reviews import ReviewBlockJson
 from review.domain.paths import sha256_hex
 from review.errors import InputRejected, ReviewError, TryAgain
-from review.ingest.load import IngestRequest, Intake, JobMoved, read_jobs
+from review.ingest.load import IngestRequest, Intake, JobMoved, jobs_with_output, read_jobs
 from review.ingest.parse import names_of, write_blocks
 from review.job_files import ArtifactNotWritten, ArtifactStore
 from review.jobs.board import require_job, show_ingested
@@ -66,6 +66,15 @@ def ingest_jobs(
         [item for item in answers.values() if isinstance(item, IngestedJobJson)],
         [RefusedJob(pk, item) for pk, item in answers.items() if isinstance(item, ReviewError)],
     )
+
+
+def ingest_ready(
+    actor: str | None, *, request: IngestRequest, config: Config, now: datetime
+) -> tuple[list[IngestedJobJson], list[RefusedJob]]:
+    """Ingest the open jobs, of `actor` or all, whose outputs are whole, as `ingest_jobs` does."""
+    request = replace(request, only_whole=True)
+    job_ids = list(jobs_with_output(actor=actor, config=config))
+    return ingest_jobs(job_ids, request=request, config=config, now=now)
 
 
 def ingest_each(

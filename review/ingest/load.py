@@ -149,13 +149,12 @@ def read_jobs(
     intakes: list[Intake] = []
     refused: dict[int, ReviewError] = {}
     for job_id in job_ids:
-        request = request_of(job_id)
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            intakes.append(_read(jobs[job_id], pairs[job_id], request, config))
+            intakes.append(_read(jobs[job_id], pairs[job_id], request_of(job_id), config))
         except ReviewError as error:
-            if not (request.only_whole and isinstance(error, _NOT_WHOLE)):
+            if not (isinstance(error, _NOT_WHOLE) and request_of(job_id).only_whole):
                 refused[job_id] = error
         if (
             sum(len(intake.pairs) for intake in intakes) >= _PAIRS_PER_TRANSACTION
@@ -254,7 +253,7 @@ def _ending(missing: Mapping[int, str], request: IngestRequest, others: Sequence
         code = FailureCode.ALL_OR_NOTHING if request.all_or_nothing else FailureCode.PAIRS_MISSING
         return Ending(JobStatus.FAILED, code, names)
     if others:
-        why = "the reviews are kept as evidence and not accepted"
+        why = "the reviews are not accepted; name that model, or make it an alias in kb/review.toml"
         reason = f"telemetry says {', '.join(others)} ran; {why}"
         return Ending(JobStatus.FAILED, FailureCode.PARTITION_MISMATCH, reason)
     return Ending(JobStatus.COMPLETED)
@@ -360,7 +359,9 @@ def _note_of_quotes(
     pair: ReviewPair, review: ReadReview, pairs: Sequence[ReviewPair], known: KnownFindings
 ) -> str | None:
     """Return the path of another note of the job that contains quotes its own note lacks."""
-    quotes = [quote for finding in review.findings for quote in telling_quotes(finding)]
+    # A text that names a note may quote that one.
+    told = [finding for finding in review.findings if finding.quote or ".md" not in finding.text]
+    quotes = [quote for finding in told for quote in telling_quotes(finding)]
 
     def has_one(of: ReviewPair) -> bool:
         return any(passage_lines(known.note_text(of), quote) for quote in quotes)

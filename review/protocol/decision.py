@@ -43,8 +43,12 @@ _AROUND = re.compile(r"</?[a-z|!-][^<>]*>|\\(?:boxed|text\w*|mathrm)\b|[${}]")
 _NAMED = re.compile(r"PASS|WARN|FAIL|ERROR")
 _NAMES_DECISION = re.compile(r"(?:pass|warn|fail|error)(?:ed|ing)?\b", re.I)
 _ASIDE = rf"(?:{_MILD}(?:\s+only)?|(?:with\s+)?{_COUNT}(?:\s*(?:[,;+/]|and)\s*{_COUNT})*)"
+_REMARKS = (  # what a dash, a comma or a colon may lead to, which also begin reservations
+    rf"(?:{_MILD}|(?:{_NUMBER}\s+(?:minor\s+)?(?:info|remark|note)|(?:no|0|zero)\s+(?:[a-z]+\s+or\s+)?"
+    r"(?:finding|issue|instance|problem|warn(?:ing)?|fail(?:ure)?))s?)"
+)
 _RESULT = re.compile(
-    rf"{_WORD}[*_`]*\s*(?P<aside>\({_ASIDE}\)|(?:[,:\u2013\u2014]|-\s)\s*{_ASIDE})?\s*\.?[*_`#\s]*",
+    rf"{_WORD}[*_`]*\s*(?P<aside>\({_ASIDE}\)|(?:[,:\u2013\u2014]|-\s)\s*{_REMARKS})?\s*\.?[*_`#\s]*",
     re.I,
 )
 _REASON = re.compile(rf"{_WORD}[*_`]*\s*(?:[:;,.(\u2013\u2014]|-\s)(?P<reason>.*)", re.I)

@@ -8,11 +8,11 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Protocol
 
 from review.domain.diffs.lines import follow_line, headings_at
-from review.domain.finding_identity import Reported, say_the_same
+from review.domain.finding_identity import MAX_COMPARED, Reported, say_the_same
 
 _WORD = re.compile(r"[^\W_]+")
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
@@ -28,7 +28,7 @@ _QUOTED = re.compile(
 )
 _UNIT = re.compile(r"[\u2e80-\uffff]|[^\W_\u2e80-\uffff]+")
 _PLACE_AROUND = re.compile(r"^(?:L|lines?\s)?\s*\d{1,5}\s*[:|]\s+|\s*\((?:L|lines?\s)\s*\d{1,5}\)$", re.I)  # fmt: skip
-_ELLIPSIS = re.compile(r"\.\.\.|\u2026")
+_ELLIPSIS = re.compile(r"\. ?\. ?\.|[\u2026\u22ef]")
 # A shorter part of a broken quote ("the", "see") may be anywhere.
 _SPECIFIC_CHARACTERS = 12
 # Writing without spaces between words is wrapped anywhere.
@@ -49,7 +49,8 @@ Lines = tuple[int, ...]
 
 def telling_quotes(finding: Reported) -> list[str]:
     """Return the quote, or what the text gives as one; of five words, or ten signs of CJK."""
-    said = [finding.quote] if finding.quote else map("".join, _QUOTED.findall(finding.text))
+    passages = _QUOTED.findall(finding.text[:MAX_COMPARED])
+    said = [finding.quote] if finding.quote else map("".join, passages)
     return [quote for quote in said if _count_words(quote) >= _WORDS_OF_A_PLACE]
 
 
@@ -80,14 +81,15 @@ def _passages(note_text: str, quote: str) -> tuple[str, ...]:
 
     Some quote two places as one, of which the other may be in another note.
     """
-    words = quote.split()
-    if not _WORDS_OF_A_PLACE < len(words) <= _WORDS_OF_TWO or passage_lines(note_text, quote):
+    size, units = _count_words(quote), list(_UNIT.finditer(quote))
+    if not _WORDS_OF_A_PLACE < size <= _WORDS_OF_TWO or passage_lines(note_text, quote):
         return (quote,)
-    sizes = range(len(words) - 1, _WORDS_OF_A_PLACE - 1, -1)
+    heads = (quote[: unit.end()] for unit in reversed(units[:-1]))
+    tails = (quote[unit.start() :] for unit in units[1:])
     found: list[str] = []
-    for ends in ((words[:size] for size in sizes), (words[-size:] for size in sizes)):
-        there = (part for part in map(" ".join, ends) if passage_lines(note_text, part))
-        found += islice(there, 1)
+    for ends in (heads, tails):
+        telling = takewhile(lambda part: _count_words(part) >= _WORDS_OF_A_PLACE, ends)
+        found += islice((part for part in telling if passage_lines(note_text, part)), 1)
     return tuple(found) or (quote,)
 
 

@@ -72,7 +72,6 @@ def read_sentinel(line: str) -> Sentinel | None:
 
 
 _ANY = "[0-9a-f]{8}"
-_RULE, _DECORATION = "==", " \t*_`"
 _SHOWN = 20
 _MOST = 50
 
@@ -118,12 +117,12 @@ def _fault(line: str, ahead: str, *, behind: str) -> str:
         return "the ends of lines are escaped as in JSON"
     if behind.startswith((">", ":")) and "<note>" in behind:
         return "it is the template of the prompt"
-    prefix = ahead.strip(_DECORATION + "=")
+    prefix = ahead.strip(_MARKS + _RULE)
     if prefix:
         shown = prefix if len(prefix) <= _SHOWN else f"{prefix[:_SHOWN]}…"
         return f"{shown!r} stands ahead of ==="
-    if not ahead.strip(_DECORATION).startswith(_RULE):
+    if not ahead.strip(_MARKS).startswith("=="):
         return "it does not begin with ==="
-    if not behind.rstrip(_DECORATION).endswith(_RULE):
+    if not behind.rstrip(_MARKS).endswith("=="):
         return "it does not end with ==="
     return "it is not spelled as the prompt asks"

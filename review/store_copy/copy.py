@@ -63,9 +63,6 @@ Row = tuple[Any, ...]
 Progress = Callable[[str, str, int], None]
 
 
-class RowRefused(ReviewError): ...
-
-
 def copy_store(
     source: str,
     target: str,
@@ -212,9 +209,10 @@ def _insert(model: type[Model], rows: Sequence[Row]) -> None:
             _insert(model, [row])
 
 
-def _refused(what: str, error: Exception) -> RowRefused:
-    return RowRefused(
+def _refused(what: str, error: Exception) -> ReviewError:
+    return ReviewError(
         f"{store_name(TARGET)} cannot hold {what}: {str(error).splitlines()[0]}",
+        "row-refused",
         hint="commonplace review_doctor --check looks at the source; nothing was kept",
     )
 

@@ -19,7 +19,7 @@ _FAILURES = 10
 _ALIKE = 3
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 # What one prompt can be refused for, while the next one succeeds.
-_OF_ONE_PROMPT = re.compile(r"too (?:long|large)|context|tokens?\b|exceed|policy|refus", re.I)
+_OF_ONE_PROMPT = re.compile(r"too (?:long|large)|context|tokens?\b|maximum|policy|refus", re.I)
 
 
 class StopReason(StrEnum):

@@ -320,7 +320,7 @@ def _missing(job: ReviewJob, outcome: RunnerOutcome, worker: Worker) -> Mapping[
     failure = outcome.failure
     if failure is None or outcome.text is None:
         return None
-    if not failure.retryable and failure.code is not FailureCode.INTERRUPTED:
-        return None
     missing = read_output(job, outcome.text, names_of(job, worker.config)).missing
+    if missing and not failure.retryable and failure.code is not FailureCode.INTERRUPTED:
+        return None
     return missing if len(missing) < job.pair_count else None

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from review.acceptance import carry_over as carrying
-from review.acceptance.carry_over import CarryRequest, NothingToCarry, carry_over_acceptances
+from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import BadPath
 from review.errors import UsageRefused
 from review.models import Acceptance, CurrentAcceptance
@@ -25,6 +25,7 @@ from tests.builders import (
     write_gate,
     write_note,
 )
+from tests.helpers.refusals import refuses
 from tests.helpers.reviewed import FAIL, WARN, current, ingest, open_corpus, review_pairs
 
 pytestmark = pytest.mark.django_db
@@ -294,7 +295,7 @@ class TestPaths:
     def test_with_nothing_accepted_there_names_near_ones(self, root):
         review_pairs(root, ("a.md", "prose/x"))
 
-        with pytest.raises(NothingToCarry) as refused:
+        with refuses("nothing-to-carry") as refused:
             carry(root, "kb/notes/aa.md", "kb/notes/b.md")
 
         assert "kb/notes/a.md" in refused.value.hint

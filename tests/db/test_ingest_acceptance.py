@@ -93,6 +93,10 @@ class TestProvenance:
         assert result.status == "completed"
         assert result.self_reported_model == "gpt-5"
         assert any("gpt-5" in problem for problem in result.problems)
+        folder = (root / ReviewJob.objects.get().prompt_path).parent
+        files = [path.read_text() for path in folder.glob("*.md") if "prose" in path.name]
+        assert files
+        assert all('\nself_reported_model: "gpt-5"\n' in text for text in files)
 
 
 class TestSuperseded:

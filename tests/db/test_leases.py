@@ -226,6 +226,12 @@ class TestClosings:
         with pytest.raises(LeaseLost):
             late.closings.close(lost, worker=late)
 
+    def test_give_the_answer_again_where_the_first_one_was_lost(self, root, late):
+        first = closing(root, AX, late)
+        told = late.closings.close(first, worker=late)
+
+        assert late.closings.close(first, worker=late) == told
+
     def test_ingest_alone_what_fails_for_the_sake_of_another(self, root, late, monkeypatch):
         first, other = (closing(root, pair, late) for pair in (AX, AY))
         real = running_module.ingest_each

@@ -81,3 +81,8 @@ class TestReviewsOfTheirOwnNote:
     )
     def test_are_accepted(self, root, quotes):
         assert ingest(root, review(*quotes), review(B)) == [("warn", ""), ("warn", "")]
+
+    def test_may_name_the_note_that_they_quote(self, root):
+        compared = f'- WARN: b.md says otherwise: "{B}"\n\n## Result: WARN'
+
+        assert ingest(root, compared, review(B)) == [("warn", ""), ("warn", "")]

@@ -132,8 +132,9 @@ class TestRunsThatFail:
         assert telemetry == {"cost_usd": 0.35, "runs": 3, "runs_without_cost": 1}
         assert answer.cost.jobs_without_cost == 1
 
-    def test_with_every_review_whole_are_complete(self, sweeper):
-        sweeper.executor.answers = [failing(OVERLOADED, only=(1, 2))]
+    @pytest.mark.parametrize("failure", [OVERLOADED, TIMEOUT], ids=lambda failure: failure.reason)
+    def test_with_every_review_whole_are_complete(self, sweeper, failure):
+        sweeper.executor.answers = [failing(failure, only=(1, 2))]
 
         answer = sweeper.sweep(retry=THREE_RUNS)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import UserDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -107,7 +108,7 @@ def new_env() -> dict[str, Any]:
     return {"footnotes": {"refs": _FoldedNames(), "list": {}}}
 
 
-class _FoldedNames(dict[str, int]):
+class _FoldedNames(UserDict[str, int]):
     def __getitem__(self, name: str) -> int:
         return super().__getitem__(name.casefold())
 

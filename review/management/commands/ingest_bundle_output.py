@@ -12,8 +12,8 @@ from typing import Any
 from review.documents.base import NotThisDocument, decode
 from review.documents.typed_reviews import ReviewBlockJson
 from review.errors import InputRejected, UsageRefused
-from review.ingest.ingest import ingest_jobs, submit_reviews
-from review.ingest.load import IngestRequest, jobs_with_output
+from review.ingest.ingest import ingest_jobs, ingest_ready, submit_reviews
+from review.ingest.load import IngestRequest
 from review.job_files import MAX_OUTPUT_BYTES
 from review.jobs.job_documents import IngestedJobJson, IngestedJson, RefusedJob
 from review.management.kit import (
@@ -57,14 +57,16 @@ class Command(ReviewCommand):
     }
 
     def run(self, options: Options) -> None:
-        request, config = self._request(options), self.config
-        refused: list[RefusedJob] = []
+        request = self._request(options)
         if options["typed_json"]:
-            jobs = [self._submit(options)]
-        else:
+            jobs, refused = [self._submit(options)], list[RefusedJob]()
+        elif options["ready"]:
             actor = None if options["all_actors"] else options["actor"]
-            job_ids = options["review_job_id"] or jobs_with_output(actor=actor, config=config)
-            jobs, refused = ingest_jobs(list(job_ids), request=request, config=config, now=self.now)
+            jobs, refused = ingest_ready(actor, request=request, config=self.config, now=self.now)
+        else:
+            jobs, refused = ingest_jobs(
+                options["review_job_id"], request=request, config=self.config, now=self.now
+            )
         if len(refused) == 1 and not jobs:
             raise refused[0].error
         self.show(
@@ -106,7 +108,6 @@ class Command(ReviewCommand):
             IngestRequest,
             options,
             output=data,
-            only_whole=options["ready"],
             provenance=request_of(Provenance, options) if options["runner"] else None,
             telemetry=self._telemetry(telemetry) if telemetry else None,
         )

@@ -43,7 +43,7 @@ _SENTENCES: tuple[tuple[str, RunnerFailure], ...] = (
     (r"limit reached\s*\|\s*\d{9,}|(?:weekly|daily|monthly|session|\w+|\d+-hour) limit (?:has been )?(?:reached|exceeded)(?=.{0,40}reset)", _EXHAUSTED),
     (r"(?:weekly|daily|monthly|session|\d+-hour|free tier|key|premium request) limit (?:has been )?(?:reached|exceeded)", _EXHAUSTED),
     (r"\b(?:usage|message|plan|subscription|fair[ -]use|token)\b.{0,40}\b(?:limit|cap|usage)\b.{0,30}(?:reached|exceeded|used up)|reached (?:the|your) .{0,40}(?<!rate )\blimit", _EXHAUSTED),
-    (r"used (?:up )?all (?:of )?your|usage (?:cap |has been )(?:reached|exceeded)|you have no quota|extra usage is required|trial (?:has )?expired", _EXHAUSTED),
+    (r"used (?:up )?all (?:of )?your|usage (?:cap |has been )?(?:reached|exceeded)|you have no quota|extra usage is required|trial (?:has )?expired", _EXHAUSTED),
     (r"\b(?:kontingent|guthaben|\w*limit)\b.{0,30}(?:erschöpft|aufgebraucht|erreicht|überschritten)|atteint votre limite|límite de uso|使用上限|额度(?:已|不足)|余额不足", _EXHAUSTED),
     (r"exhausted your (?:daily )?(?:quota|capacity)|quota exceeded.{0,200}per day|daily quota|quota will reset", _EXHAUSTED),
     (r"not (?:currently |yet )?(?:logged in|signed in|authenticated)|(?:no|not have an) active subscription|missing scopes?|/login\b|log ?in (?:again|first)|(?:login|log-in|session) (?:has )?expired|login (?:is )?required", _UNUSABLE),

@@ -55,7 +55,6 @@ _CODEX_TOKENS: Places = {
     "cache_write_tokens": (count, "cache_write_input_tokens"),
     "reasoning_tokens": (count, "reasoning_output_tokens"),
 }
-_CUT = "stream ended before "
 _GEMINI_TOKENS: Places = {
     "input_tokens": (count, "tokens.prompt", "tokens.input"),
     "output_tokens": (count, "tokens.candidates"),
@@ -123,8 +122,8 @@ def read_claude_code(run: Run) -> Account:
     parts = chain.from_iterable(listed(look(item, "message.content")) for item in turns)
     messages = [look(part, "text") for part in parts]
     failure = _claude_failure(result) if result else None
-    if messages and not result and run.exit_code == 0:
-        failure = failure_of(f"{_CUT}its result")
+    if messages and not result:
+        failure = _cut_off(run.stderr.decode("utf-8", "replace"), "its result")
     return Account(
         answer=_answer([*messages, result.get("result")]),
         failure=failure,
@@ -185,11 +184,17 @@ def _codex_failure(
     told = _last(events, lambda event: event["type"] == "error" and text(event.get("message")))
     words = text(told.get("message")) or ""
     if not endings:
-        return failure_of(words or f"{_CUT}turn.completed") if words or exit_code == 0 else None
+        return _cut_off(words, "turn.completed") if words or exit_code == 0 else None
     if endings[-1]["type"] == "turn.completed":
         return None
     words = text(look(endings[-1], "error.message")) or words
     return failure_of(words, fallback="the turn failed, without a word")
+
+
+def _cut_off(words: str, end: str) -> RunnerFailure:
+    """The failure of a stream without its end: it may pass, unless the words concern all jobs."""
+    failure = failure_of(words.strip() or f"stream ended before {end}")
+    return replace(failure, retryable=failure.retryable or not failure.concerns_all)
 
 
 def read_gemini(run: Run) -> Account:
@@ -274,8 +279,8 @@ def read_fields(run: Run) -> Account:
 def _declared_failure(error: object) -> RunnerFailure | None:
     if not error:
         return None
-    told = text(error) or text(look(error, "message"))
-    return failure_of(told or "", fallback="it says that it failed, without a word")
+    told = filter(None, (text(look({"error": error}, path)) for path in _FAULT_WORDS))
+    return failure_of(next(told, ""), fallback="it says that it failed, without a word")
 
 
 def _is(value: object, wanted: str) -> bool:

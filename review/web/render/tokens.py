@@ -14,6 +14,7 @@ from typing import Any
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
@@ -204,10 +205,19 @@ def parser(flavour: Flavour) -> MarkdownIt:
     if markdown.linkify is not None:
         markdown.linkify.set({"fuzzy_link": False, "fuzzy_email": False})
     markdown.use(footnote_plugin)
+    markdown.core.ruler.before("footnote_tail", "footnote_names", _fold_footnote_names)
     # Anything wider than the page scrolls in itself, and can be reached by keyboard for it.
     for name, rule in _RULES.items():
         markdown.add_render_rule(name, rule)
     return markdown
+
+
+def _fold_footnote_names(state: StateCore) -> None:
+    """Let a footnote's mark and text match without regard to case; inline ones have no name."""
+    texts = [token.meta for token in state.tokens if token.type == "footnote_reference_open"]
+    for named in (*texts, *state.env["footnotes"]["list"].values()):
+        if "label" in named:
+            named["label"] = named["label"].casefold()
 
 
 def _named(children: Sequence[Token]) -> Iterator[Token]:

@@ -218,6 +218,7 @@ class TestBodyRatio:
             pytest.param("a b", "b a", 1.0, id="order-counts"),
             pytest.param("w " * 1048, "w " * 1048 + "n " * 838, 838 / 1048, id="much-appended"),
             pytest.param("a", "a b c d", 3.0, id="more-than-doubled"),
+            pytest.param("我们有平台", "我们\n没有平台", 1 / 5, id="without-spaces"),
         ],
     )
     def test_is_the_share_of_words_that_changed(self, before, after, ratio):

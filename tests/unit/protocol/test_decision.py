@@ -134,6 +134,7 @@ class TestResultLine:
             ("## Result: PASS (1 WARN)", "PASS (1 WARN)"),
             ("## Result: WARN (1 FAIL)", "WARN (1 FAIL)"),
             ("## Result: PASS (10 WARN)", "PASS (10 WARN)"),
+            ("## Result: PASS — one blocker", "PASS —"),
             ("## Result: PASS — the failure mode is absent", "PASS —"),
             ("## Result: WARN, or FAIL if it ships", "WARN, or FAIL"),
             ("## Result: FAIL \u2192 WARN", "FAIL"),

@@ -80,6 +80,7 @@ class TestLocateQuote:
             pytest.param("A plain claim [\u2026] three lines \u2026 too", 6, id="two-ellipses"),
             pytest.param("\u2026 three lines \u2026", 8, id="ellipses-around"),
             pytest.param("The end comes twice", 16, id="second-of-two-alike"),
+            pytest.param("A plain . . . that is wrapped", 6, id="spaced-dots"),
             pytest.param("The \u2026 comes twice", 16, id="nearest-start-of-a-broken-quote"),
             pytest.param("a quoted line \u2026 no such words", 10, id="first-part-only"),
             pytest.param("second ite", 14, id="cut-in-a-word"),
@@ -104,6 +105,7 @@ class TestLocateQuote:
             "three lines of it",
             "???",
             "a \u2026 no",
+            "lines \u2026 too \u2026 code",
             "\u5199\u9519",
         ],
     )

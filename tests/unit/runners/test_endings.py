@@ -227,13 +227,8 @@ class TestOtherLanguages:
         assert not failed.failure.is_attempt
 
 
-@pytest.mark.parametrize("code", [126, 127])
-def test_a_shell_that_finds_nothing_to_run_concerns_all_jobs(code):
-    failure = prove(
-        Dialect.TEXT, b"", stderr=b"sh: 1: claude: nicht gefunden", exit_code=code
-    ).failure
-
-    assert (failure.unusable, failure.is_attempt) == (True, False)
+def test_a_shell_that_finds_nothing_to_run_concerns_all_jobs():
+    assert prove(Dialect.TEXT, b"", stderr=b"sh: nicht gefunden", exit_code=127).failure.unusable
 
 
 class TestNoRequest:
@@ -266,6 +261,9 @@ class TestNoRequest:
         assert outcome.failure is None
 
 
+CLAUDE = Dialect.CLAUDE_CODE
+
+
 class TestCutStream:
     def test_gives_the_reviews_that_it_had(self):
         said = [BLOCK, "I am done."]
@@ -278,6 +276,23 @@ class TestCutStream:
 
         assert outcome.text.decode() == BLOCK
         assert outcome.failure.retryable
+
+    @pytest.mark.parametrize(
+        ("dialect", "event", "last"),
+        [
+            (
+                Dialect.CODEX,
+                {"type": "item.completed", "item": {"type": "agent_message", "text": BLOCK}},
+                {"type": "error", "message": "Reconnecting... 5/5"},
+            ),
+            (CLAUDE, {"type": "assistant", "message": {"content": [{"text": BLOCK}]}}, {}),
+        ],
+    )
+    def test_may_pass_whatever_its_exit_code_and_last_words(self, dialect, event, last):
+        printed = f"{json.dumps(event)}\n{json.dumps(last)}".encode()
+        outcome = prove(dialect, printed, stderr=b"odd words", exit_code=1)
+
+        assert (outcome.text.decode(), outcome.failure.retryable) == (BLOCK, True)
 
 
 class TestTerminal:

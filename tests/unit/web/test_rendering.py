@@ -235,10 +235,13 @@ class TestMarkdown:
         assert all(part in text for part in ("<div>", "<b>b</b>", "<!-- c -->", "<!--\nd\n-->"))
 
     def test_footnotes_are_found_in_any_case(self):
-        shown = Elements(render_markdown("A claim[^Note].\n\n[^note]: The text of it.\n"))
+        text = "A claim[^Note]. Another[^Note].\n\n[^note]: The text of it.\n"
 
-        assert shown.of("sup")
+        shown = Elements(render_markdown(text))
+
+        assert len(shown.of("sup")) == 2
         assert "[^Note]" not in shown.text
+        assert shown.text.count("The text of it.") == 1
 
 
 class TestFindings:
