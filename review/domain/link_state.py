@@ -34,7 +34,8 @@ _HEADING = re.compile(
 )
 _QUOTATION = re.compile(r"^ {0,3}>|[\"“„«»「][^\"”“»«」\n]{20}", re.MULTILINE)
 _FILE = re.compile(r"\.(?!md$|html$)[A-Za-z][A-Za-z0-9]{0,4}$")
-_SUFFIX = re.compile(r"\.(?:md|html)$")
+# Translations of a note may have one name: `faq` in `test.en-US.md` means `faq.en-US.md`.
+_SUFFIX = re.compile(r"(?:\.[a-z]{2}(?:-[a-zA-Z]{2,4})?)?(?:\.(?:md|html))?$")
 _NUMBER = re.compile(r"^\d+\s*[-_.]+\s*")
 _OF_FOLDER = frozenset(("index", "readme"))
 

@@ -95,16 +95,12 @@ class RepositoryFiles(Collection[str]):
         return self._pages[folder]
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
-        """Return True if a path, from root or note, is gone although its first two folders exist.
-
-        With one folder only, documents name files that their reader is to have.
-        """
+        # With one folder only, documents name files that their reader is to have.
         folder = "/".join(path.split("/")[:-1][:2])
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(note_path), path))
         if folder not in self or path in _OPTIONAL or path in self or beside in self:
             return False
-        known = "/." not in f"/{path}" and not self._rules.prunes(path)
-        return known and not self._ignores(path)
+        return not ("/." in f"/{path}" or self._rules.prunes(path) or self.ignores(path))
 
     @cached_property
     def make_targets(self) -> frozenset[str] | None:
@@ -119,7 +115,7 @@ class RepositoryFiles(Collection[str]):
         return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
 
     @cached_property
-    def _ignores(self) -> Callable[[str], bool]:
+    def ignores(self) -> Callable[[str], bool]:
         with suppress(ValueError):
             return matcher(self._read(".gitignore").splitlines())
         return lambda path: False
@@ -163,23 +159,23 @@ class Linker:
 
     def rule_input(self, text: str, note_path: str) -> RuleInput:
         """Return a text as rules read it, with its links resolved."""
-        links = []
-        for link in self.links(text):
-            found = self.resolve(link.target, note_path=note_path, kind=link.kind)
-            resolved = (found.path, found.external, found.anchor)
-            links.append(RuleLink(link.target, link.line, *resolved, link.kind))
+        pairs = (
+            (link, self.resolve(link.target, note_path=note_path, kind=link.kind))
+            for link in self.links(text)
+        )
+        links = tuple(
+            RuleLink(link.target, link.line, found.path, found.external, found.anchor, link.kind)
+            for link, found in pairs
+        )
         about = (self.flavour, self.anchors_of, self.repository, self.text_of)
-        return RuleInput(note_path, text, tuple(links), *about)
+        return RuleInput(note_path, text, links, *about)
 
     def text_of(self, path: str) -> str | None:
-        if not path.endswith((".md", ".mdx")):
-            return None
-        try:
-            return reader.decode(
-                path, reader.read_file(self._root, path, max_bytes=_MAX_BYTES).data
-            )
-        except reader.UnreadableFile:
-            return None
+        with suppress(reader.UnreadableFile):
+            if path.endswith((".md", ".mdx")):
+                file = reader.read_file(self._root, path, max_bytes=_MAX_BYTES)
+                return reader.decode(path, file.data)
+        return None
 
     def prompt_note(self, path: str, text: str) -> PromptNote:
         shown = text_for_prompt(text, self.flavour, strip_comments=self._strip_comments)

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 from review.documents.base import Document
@@ -22,21 +23,32 @@ SETTINGS = "kb/review.toml"
 MCP_SETTINGS = ".mcp.json"
 _VAULT = ".obsidian"
 _UNSET_ROOTS = b'# roots = ["kb/notes", "kb/reference"]'
-# Folders that often hold the notes of a repository that has none in `kb`.
-_USUAL = ("docs", "doc", "documentation", "notes", "content", "wiki")
-_MARKERS = (
-    (_VAULT, "obsidian"),
-    ("dendron.yml", "dendron"),
-    ("logseq/config.edn", "logseq"),
-    ("docusaurus.config.*", "docusaurus"),
-    ("mkdocs.y*ml", "mkdocs"),
-    ("hugo.[tyj]*", "hugo"),
-    ("config/_default", "hugo"),
-    ("zola.toml", "zola"),
-    ("_toc.yml", COMMONMARK.name),  # of a Jupyter Book, whose settings have the name of Jekyll's
-    ("_config.y*ml", "jekyll"),
+# Folders that often hold the notes of a repository that has none in `kb`, and itself.
+_USUAL = "docs doc documentation notes content wiki ."
+# The file of a builder, and what it holds if that tells; the dialect nearest to what the builder reads,
+# and the folders of its notes: "." only if the others have none.
+_BUILDERS: tuple[tuple[str, bytes, str, str], ...] = (
+    (_VAULT, b"", "obsidian", "."),
+    ("dendron.yml", b"", "dendron", "vault notes"),
+    ("logseq/config.edn", b"", "logseq", "pages journals"),
+    ("quartz.config.ts", b"", "obsidian", "content"),
+    ("docusaurus.config.*", b"", "docusaurus", "docs blog ../docs"),
+    ("mkdocs.y*ml", b"", "mkdocs", "docs"),
+    ("hugo.[tyj]*", b"", "hugo", "content"),
+    ("config/_default", b"", "hugo", "content"),
+    ("zola.toml", b"", "zola", "content"),
+    ("_toc.yml", b"", COMMONMARK.name, "."),  # of a Jupyter Book, whose settings have Jekyll's name
+    ("_config.y*ml", b"", "jekyll", "."),
+    ("*eleventy.*", b"", "jekyll", "src content ../src ."),
+    (".v*press", b"", COMMONMARK.name, "."),  # VitePress and VuePress
+    ("astro.config.*", b"", "github", "src/content src/pages"),
+    ("next.config.*", b"", "github", "content pages app"),
+    ("book.toml", b"", COMMONMARK.name, "src"),
+    ("book.json", b"", COMMONMARK.name, "source src docs ."),
+    ("SUMMARY.md", b"", COMMONMARK.name, "."),
+    ("config.[ty]*ml", rb"(?m)^[\s#]*base_url\s*[=:]", "zola", "content"),
+    ("config.[ty]*ml", rb"(?im)^[\s#]*baseurl\s*[=:]", "hugo", "content"),
 )
-_BASE_URL = re.compile(rb"^\s*(?:(base_url)|baseurl)\s*=", re.IGNORECASE | re.MULTILINE)
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -44,7 +56,8 @@ class InitJson(Document, kw_only=True):
     """The answer of `review_init`; `differing` are kept files that the starter set has otherwise.
 
     `flavour` is the dialect that the notes seem to be in, `next` the command to type next; `roots`
-    are the folders with notes that the new settings name beside `kb/notes`.
+    are the folders with notes that the new settings name beside `kb/notes`, `mdx` the number of
+    files that are no notes for their ending `.mdx`.
     """
 
     schema: str = "review-init/1"
@@ -56,6 +69,7 @@ class InitJson(Document, kw_only=True):
     next: str
     flavour: str
     roots: list[str] = []
+    mdx: int = 0
 
 
 def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
@@ -63,14 +77,15 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
 
     All places are looked at first, so that a refusal leaves nothing half done.
     """
-    flavour = guess_flavour(into)
+    flavour, roots = guess_builder(into)
     starter = dict(_starter())
     if mcp:
         starter[MCP_SETTINGS] = _source("mcp.json").read_bytes()
     if flavour != COMMONMARK.name:
         unset = f'# flavour = "{COMMONMARK.name}"'.encode()
         starter[SETTINGS] = starter[SETTINGS].replace(unset, f'flavour = "{flavour}"'.encode())
-    if roots := _roots_beside(into):
+    roots = [] if has_notes(into, Config.note_roots) else roots or _roots_in(into, into, _USUAL)
+    if roots:
         named = ", ".join(f'"{folder}"' for folder in (*roots, NOTES_FOLDER))
         starter[SETTINGS] = starter[SETTINGS].replace(
             _UNSET_ROOTS, f"roots = [{named}]".encode(), 1
@@ -97,15 +112,8 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
         next=f"commonplace review_init --into {where}" if dry_run else sweep,
         flavour=flavour,
         roots=roots if SETTINGS in created else [],
+        mdx=sum("node_modules" not in file.parts for file in into.rglob("*.mdx")),
     )
-
-
-def _roots_beside(root: Path) -> list[str]:
-    if (root / _VAULT).is_dir():  # its notes lie beside it
-        return ["."]
-    if has_notes(root, Config.note_roots):
-        return []
-    return [folder for folder in _USUAL if has_notes(root, [folder])]
 
 
 def has_notes(root: Path, folders: Iterable[str] = ()) -> bool:
@@ -113,28 +121,33 @@ def has_notes(root: Path, folders: Iterable[str] = ()) -> bool:
     with suppress(ConfigRefused, FileNotFoundError):
         folders = folders or read_settings(root / SETTINGS).get("note_roots", ())
     return any(
-        folder != "." or not file.is_relative_to(root / "kb")
+        folder != "." or not ("node_modules" in file.parts or file.is_relative_to(root / "kb"))
         for folder in folders or Config.note_roots
         for file in (root / folder).rglob("*.md")
     )
 
 
-def guess_flavour(root: Path) -> str:
-    """Guess the dialect of Markdown from the files next to the notes, else in the root's folders."""
-    for folder in (root, root / "kb", root / NOTES_FOLDER):
-        if flavour := _flavour_in(folder):
-            return flavour
-    found = {_flavour_in(folder) for folder in root.glob("[!.]*/")} - {""}
-    return found.pop() if len(found) == 1 else COMMONMARK.name
+def guess_builder(root: Path) -> tuple[str, list[str]]:
+    """Guess dialect and folders of the notes from the files beside them, else in the folders."""
+    for folders in ([root], [root / "kb"], [root / NOTES_FOLDER], sorted(root.glob("[!.]*/"))):
+        found = [(folder, *builder) for folder in folders if (builder := _builder_in(folder))]
+        if len({flavour for _, flavour, _ in found}) == 1:
+            roots = (_roots_in(root, folder, names) for folder, _, names in found)
+            return found[0][1], list(dict.fromkeys(chain.from_iterable(roots)))
+    return COMMONMARK.name, []
 
 
-def _flavour_in(folder: Path) -> str:
-    for marker, flavour in _MARKERS:
-        if any(folder.glob(marker)):
-            return flavour
-    site = folder / "config.toml"
-    found = _BASE_URL.search(site.read_bytes()) if site.is_file() else None
-    return "" if found is None else "zola" if found[1] else "hugo"
+def _roots_in(root: Path, folder: Path, names: str) -> list[str]:
+    places = (os.path.relpath(folder / name, root) for name in names.split())
+    found = [place for place in places if place[:2] != ".." and has_notes(root, [place])]
+    return (names.endswith(".") and found[:-1]) or found
+
+
+def _builder_in(folder: Path) -> tuple[str, str] | None:
+    for marker, text, flavour, names in _BUILDERS:
+        if any(not text or re.search(text, file.read_bytes()) for file in folder.glob(marker)):
+            return flavour, names
+    return None
 
 
 def _starter() -> Iterator[tuple[str, bytes]]:

@@ -298,7 +298,6 @@ _FAULTS = {
     "bare-urls": "[More] (https://site.dev/more) is there.",
     "broken-anchors": "See [the end](#no-such-part).",
     "broken-footnotes": "This is so.[^99]",
-    "empty-sections": "## Open matters",
     "images-without-alt-text": "![](picture.png)",
     "multiple-h1": "# Another title\n\nIts text.\n\n# And one more\n\nIts text.",
     "placeholder-text": "TODO: say which.",

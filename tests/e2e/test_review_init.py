@@ -237,6 +237,26 @@ class TestFoldersOfNotes:
             pytest.param(["notes/a.md", "content/a.md"], ["notes", "content"], id="two"),
             pytest.param(["docs/a.md", "kb/notes/b.md"], [], id="notes-in-place"),
             pytest.param(["docs/a.rst", "node_modules/x/README.md"], [], id="no-markdown"),
+            pytest.param(["eleventy.config.js", "src/a.md", "README.md"], ["src"], id="eleventy"),
+            pytest.param(["config/.eleventy.js", "src/a.md"], ["src"], id="eleventy-in-a-folder"),
+            pytest.param([".eleventy.js", "a.md"], ["."], id="eleventy-in-the-root"),
+            pytest.param(
+                ["site/astro.config.mjs", "site/src/content/a.md", "site/README.md"],
+                ["site/src/content"],
+                id="astro-in-a-folder",
+            ),
+            pytest.param(["docs/.vitepress/x", "docs/a.md", "a.md"], ["docs"], id="vitepress"),
+            pytest.param(
+                ["next.config.mjs", "content/a.md", "app/b.md"], ["content", "app"], id="nextra"
+            ),
+            pytest.param(["SUMMARY.md", "a.md"], ["."], id="gitbook"),
+            pytest.param(["book.json", "source/a.md", "README.md"], ["source"], id="honkit"),
+            pytest.param(["book.toml", "src/a.md", "README.md"], ["src"], id="mdbook"),
+            pytest.param(
+                ["site/docusaurus.config.js", "docs/a.md", "site/blog/b.md"],
+                ["site/blog", "docs"],
+                id="docusaurus-beside-its-notes",
+            ),
         ],
     )
     def test_are_named_where_the_usual_place_has_none(self, tmp_path, monkeypatch, files, roots):
@@ -252,7 +272,18 @@ class TestFoldersOfNotes:
         assert f"notes are taken from: {', '.join(roots)} (roots" in done.err or not roots
         monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
         if roots:
-            assert run("review_status", "--json").json["notes"] == len(roots)
+            assert run("review_status", "--json").json["notes"] >= len(roots)
+
+    def test_a_site_of_mdx_is_told_that_its_files_are_no_notes(self, tmp_path):
+        for name in ("astro.config.mjs", "src/content/a.mdx", "node_modules/x/b.mdx"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text("# A note\n")
+
+        done = run("review_init", "--into", tmp_path)
+        again = init(tmp_path).json
+
+        assert "files that end in .mdx are no notes, and left out: 1" in done.err
+        assert (again["mdx"], again["flavour"], again["roots"]) == (1, "github", [])
 
 
 class TestFlavour:
@@ -266,6 +297,10 @@ class TestFlavour:
             ("config.toml", 'base_url = "x"', "zola"),
             ("config.toml", 'baseURL = "x"', "hugo"),
             ("config/_default/hugo.toml", "", "hugo"),
+            ("site/config.yaml", "title: T\n#baseURL: x", "hugo"),
+            ("eleventy.config.js", "", "jekyll"),
+            ("astro.config.mjs", "", "github"),
+            ("docs/.vitepress/config.ts", "", "commonmark"),
             ("logseq/config.edn", "{}", "logseq"),
             ("site/config.toml", 'title = "T"\nbase_url = "x"', "zola"),
             ("docs/_config.yml", "theme: minima", "jekyll"),

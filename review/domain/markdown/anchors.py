@@ -24,10 +24,12 @@ _INCLUDES = re.compile(
     r"|^\s*[`~:]{3,}\s*\{[\w:-]+\}|(?<!!)\[\]\(#"  # MyST, whose labels are of any note
 )
 _DENDRON_RANGE = re.compile(r",-?\d+$")
+_PREFIX = re.compile(r"^(?:user-content-|id-(?=\d))")  # of GitHub and GitBook
 _TAG = re.compile(r"<[^<>]*>")
 _GENERATED = re.compile(
     r"(?:_?top|comments|markdown-toc|__[\w-]+|L\d+(?:-L?\d+)?|fn:?[\w-]*|fnref[\w:-]*|cite[\w:-]*|page=\d+|:~:.*|\+.*|\^(?:begin|end))"
 )
+_ENTITY = re.compile(r"-(?:amp|lt|gt|quot)(?=-)")  # as Hexo spells signs
 _COUNTER = re.compile(r"[-_]\d+$")
 _LEADING_NUMBER = re.compile(r"^\d+")
 _CERTAIN = frozenset(
@@ -56,7 +58,7 @@ class Anchors:
     def have(self, anchor: str, *, by_words: bool = False) -> bool:
         """Return True if a link to `#anchor` resolves; anchors that generators add always do."""
         anchor = unquote(anchor).partition(":#")[0].rpartition("#")[2]
-        anchor = _DENDRON_RANGE.sub("", anchor).removeprefix("user-content-")
+        anchor = _PREFIX.sub("", _DENDRON_RANGE.sub("", anchor))
         if not anchor or anchor == "*" or self.is_open or _GENERATED.fullmatch(anchor):
             return True
         if not self.exact.isdisjoint((anchor, anchor.lower())):
@@ -65,9 +67,10 @@ class Anchors:
             return True
         name = letters_only(anchor)
         uncounted = letters_only(_COUNTER.sub("", anchor))
+        unescaped = letters_only(_ENTITY.sub("", anchor))
         unnumbered = _LEADING_NUMBER.sub("", name) or name
         known = self.loose | self.words if by_words else self.loose
-        return not name or not known.isdisjoint((name, uncounted, unnumbered))
+        return not name or not known.isdisjoint((name, uncounted, unescaped, unnumbered))
 
 
 def anchors_of(text: str, flavour: Flavour = COMMONMARK) -> Anchors:
@@ -82,6 +85,7 @@ def read_anchors(document: MarkdownDocument, flavour: Flavour) -> Anchors:
             reader.add_heading(document.tokens[index + 1])
         elif token.type == "html_block":
             reader.add_html(token.content)
+            reader.add_attributes(token.content)  # a heading in MDX
         elif token.type in (MARKER, "fence"):  # Pandoc's `::: {#id}`
             reader.add_attributes(token.info or token.content.partition("\n")[0])
         elif token.type == "inline":

@@ -180,7 +180,8 @@ def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
     if flavour.math:
         rules.before("fence", "math", _block_rule("$$", r"\$\$", f"{MATH}_block"), _ALWAYS_ENDS)
     if "import" in flavour.hides:
-        rules.before("fence", "module", _line_rule(_MODULE_LINE))
+        # It ends a table too, for which the reader asks the rules that end a quotation.
+        rules.before("fence", "module", _line_rule(_MODULE_LINE), {"alt": ["blockquote"]})
     rules.before("fence", "marker", _line_rule(_MARKER_LINE), _ALWAYS_ENDS)
     if flavour.admonitions:
         from mdit_py_plugins.admon import admon_plugin

@@ -45,8 +45,6 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 def extract_links(text: str, flavour: Flavour = COMMONMARK) -> tuple[Link, ...]:
     """Return the links of `text` in order; frontmatter, code, comments and HTML hold none."""
-    if "[" not in text and "<" not in text:
-        return ()
     offset = parse_frontmatter(text).body_offset
     first_line = len(_LINE_END.findall(text, 0, offset)) + 1
     document = read_markdown(text[offset:].removeprefix("\ufeff"), flavour)
@@ -92,6 +90,7 @@ _EXTERNAL = re.compile(r"//|[A-Za-z][A-Za-z0-9+.-]+:\S")
 _SOURCES = ("md", "rst", "html.erb", "html.md.erb")  # of an HTML page
 _ASSETS = [["static"], ["public"], ["assets"], ["theme"], ["overrides"]]
 _LANGUAGE = re.compile(r"(?<=/)[a-z]{2}(?:-[a-zA-Z]{2,4})?(?=/)")
+_TRANSLATION = re.compile(r"\.[a-z]{2}(?:-[a-zA-Z]{2,4})?\.md$")
 _GENERATED = re.compile(
     r"/(?:tags?|categor(?:y|ies)|authors?|archives?|rss|feed|search|blog)\b", re.IGNORECASE
 )
@@ -232,15 +231,17 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         roots = [parts, parts[:-1], [], *_ASSETS]
     is_of_root = name.startswith(("/", "@/"))
     folders = roots if is_of_root else [note_path.split("/")[:-1], *roots]
-    if base.flavour.makes_pages and not is_of_root:  # from the address of the page
+    is_address = base.flavour.makes_pages or (name.startswith("../") and "." not in name[3:])
+    if is_address and not is_of_root:  # from the address of the page
         page = note_path.rpartition(".")[0].split("/")
         is_folder = _IS_FOLDER.match(page[-1])
         page = page[:-2] if is_folder else page
-        is_first = name.endswith("/") and not is_folder
+        is_first = name.endswith("/") and not is_folder and base.flavour.makes_pages
         folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))
-    for candidate in (file for path in paths for file in _files_of(path)):
+    suffix = language[0] if (language := _TRANSLATION.search(note_path)) else ".md"
+    for candidate in (file for path in paths for file in _files_of(path, suffix)):
         if candidate in base.known:
             return candidate
     if base.flavour.name in ("docusaurus", "hugo"):
@@ -281,8 +282,9 @@ def _by_address(name: str, note_path: str, base: LinkBase) -> str | None:
     return found or (beside if beside in base.known else None)
 
 
-def _files_of(path: str) -> Iterator[str]:
+def _files_of(path: str, suffix: str) -> Iterator[str]:
     """Yield what a path may be a name of: the file, or the note that a site makes a page of."""
+    yield f"{path.removesuffix('.md')}{suffix}"  # which may have the language of the note
     # A page that is not translated is shown in English.
     for name in dict.fromkeys((path, _LANGUAGE.sub("en", path, count=1))):
         yield name
@@ -347,6 +349,10 @@ class RepositoryFacts(Protocol):
         """Return True if a named path surely does not exist, although its first folders do."""
 
     @property
+    def ignores(self) -> Callable[[str], bool]:
+        """The test of a path that git is to leave out, and which others therefore have not."""
+
+    @property
     def make_targets(self) -> frozenset[str] | None:
         """The targets of the Makefile at the root; None if they are not known."""
 
@@ -359,6 +365,6 @@ class RuleInput:
     text: str
     links: tuple[RuleLink, ...] = ()
     flavour: Flavour = COMMONMARK
-    anchors_of: Callable[[str], Anchors | None] | None = None
+    anchors_of: Callable[[str], Anchors | None] = lambda path: None
     repository: RepositoryFacts | None = None
-    text_of: Callable[[str], str | None] | None = None
+    text_of: Callable[[str], str | None] = lambda path: None

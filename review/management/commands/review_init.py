@@ -33,9 +33,10 @@ _NO_NOTES = (
 )
 _ROOTS = "notes are taken from: {} (roots under [notes] in kb/review.toml)"
 _FLAVOUR = (
-    'the notes look like those of {0!r}: check that kb/review.toml says `flavour = "{0}"`'
-    " under [notes]"
+    "the dialect nearest to that of the notes is {0!r}: check that kb/review.toml says"
+    ' `flavour = "{0}"` under [notes]'
 )
+_MDX = "files that end in .mdx are no notes, and left out: {}"
 
 
 class Command(StorelessCommand):
@@ -59,6 +60,7 @@ class Command(StorelessCommand):
         no_notes = None if has_notes(into) else _NO_NOTES
         notices = told(
             None if done.flavour == COMMONMARK.name else _FLAVOUR.format(done.flavour),
+            _MDX.format(done.mdx) if done.mdx else None,
             _ROOTS.format(", ".join(done.roots)) if done.roots else no_notes,
             f"next: {done.next}",
         )

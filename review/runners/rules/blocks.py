@@ -76,7 +76,7 @@ def read_inline(text: str, block: Token) -> Inline:
             if tag[1] and code_from >= 0:
                 fills.append((code_from, start, OPAQUE))
             code_from = -1 if tag[1] else end
-    masked = _MATH_LIKE.sub(_opaque, _fill(text, fills))
+    masked = _MATH_LIKE.sub(lambda found: _NOT_NEWLINE.sub(OPAQUE, found[0]), _fill(text, fills))
     for match in _URL.finditer(masked):
         address = match[0].rstrip(".,;:!?'\"*_)]")
         start = match.start()
@@ -116,10 +116,6 @@ def _read_entity(found: re.Match[str]) -> str:
     if len(char) != 1 or char.isalnum():
         return found[0]
     return char + (char if char.isspace() else OPAQUE) * (len(found[0]) - 1)
-
-
-def _opaque(found: re.Match[str]) -> str:
-    return _NOT_NEWLINE.sub(OPAQUE, found[0])
 
 
 def _fill(text: str, fills: Iterable[_Fill]) -> str:
@@ -273,7 +269,9 @@ def read_blocks(document: MarkdownDocument, *, first_line: int) -> Iterator[Bloc
             blanks = task.end() if task else 0
             text = " " * blanks + token.content[blanks:]
         else:
-            kind = BlockKind.COMMENT if _is_comment(token) else _LEAVES[token.type]
+            html = token.content.strip() if token.type == "html_block" else ""
+            is_comment = html.startswith("<!--") and html.endswith("-->")
+            kind = BlockKind.COMMENT if is_comment else _LEAVES[token.type]
             text = "\n".join(lines[start:end]).rstrip("\n")
         is_cell = kind in (BlockKind.CELL, BlockKind.HEADER)
         starts_item = False
@@ -296,8 +294,3 @@ def _kind_of_text(inside: list[BlockKind], *, starts_item: bool) -> BlockKind:
     kind = inside[-1] if inside else BlockKind.PARAGRAPH
     is_further = kind is BlockKind.ITEM and not starts_item
     return BlockKind.PARAGRAPH if is_further or kind is BlockKind.DEFINITION else kind
-
-
-def _is_comment(token: Token) -> bool:
-    html = token.content.strip() if token.type == "html_block" else ""
-    return html.startswith("<!--") and html.endswith("-->")

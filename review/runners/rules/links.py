@@ -16,8 +16,9 @@ from review.runners.rules.words import plain, shown, word_count
 from review.vocabulary import Severity
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
-_TEMPLATE = re.compile(r"\{\{|\{%|<%|%%|%[a-z]+_[a-z]+%|\$\{|<[A-Za-z]")
 _CODE = re.compile(r"`[^`]*`")
+_MYST = re.compile(r"^\([\w-]+\)=$|\{(?:doc|ref|term)\}`|^ *[`:]{3,}\{[a-z]", re.MULTILINE)
+_TEMPLATE = re.compile(r"\{\{|\{%|<%|%%|%[a-z]+_[a-z]+%|\$\{|<[A-Za-z]")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
     r"[\w.-]+\.(?:local|test|invalid|localhost)\b|(?:www\.)?youtu\.?be\b|"
@@ -27,11 +28,16 @@ _EXAMPLE_HOST = re.compile(
 _MADE_UP = re.compile(
     r"(?:.*[\W_\d])?(?:an? |my|your)?(?:examples?|samples?|foo|bar|placeholder|exemple|ejemplo"
     r"|esempio|exemplo|beispiel|voorbeeld|пример|示例|例|예시)(?:[\W_\d].*)?"
-    r"|(?:url|link|path|path/to/.*|target|my-\w+|id - name|(?:note|page|file)[ -]?(?:name|title)"
+    r"|(?:(?:some)?(?:url|link|path)|path/to/.*|target|my-\w+|id - name|(?:note|page|file)[ -]?(?:name|title)"
     r"|(?:ノート|ページ)名|リンク|链接|.*(?:\*|\?\?|->).*|\w|\.{3}|…)",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers)/")
+# Notes that others include, and contents of books, whose chapters may be to be written or built.
+_PIECE = re.compile(
+    r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers|fixtures|testdata)/|(?:^|/)SUMMARY\.md$"
+)
+# Anchors as no heading makes them, but a list of options or of numbered pieces that a build brings.
+_LABEL = re.compile(r"#(?:\d+$|.*[A-Za-z]\.[A-Za-z])")
 _MOST_BROKEN = 1000
 _FEWEST_PAGES = 3
 _FILE = re.compile(r"\.(?!mdx?$|html$)[A-Za-z]\w{1,4}$")
@@ -69,7 +75,11 @@ def unresolved_links(page: Page) -> Findings:
         if link.resolved is None
         and not link.external
         and _is_address(link)
-        and not _is_shown_as_code(page.line(link.line), link.target)
+        and not any(
+            f"{mark}{link.target}" in code
+            for code in _CODE.findall(page.line(link.line))  # which shows how it is written
+            for mark in "[("
+        )
     ]
     told = Counter[RuleLink]()
     for link in broken[:_MOST_BROKEN]:
@@ -80,15 +90,25 @@ def unresolved_links(page: Page) -> Findings:
 
 
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
-    """True for a note that may be still to be written, and a page that a build may bring."""
+    """True for what may be still to be written, what a build may bring, and what git leaves out."""
     flavour = page.given.flavour
     path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
-    folder, known = posixpath.dirname(posixpath.normpath(path)), page.given.repository
-    if folder.startswith("..") or _is_wikilink(page, link):  # what is above the root is not known
+    path, known = posixpath.normpath(path).lstrip("/"), page.given.repository
+    folder = posixpath.dirname(path)
+    is_built = _PIECE.search(page.given.note_path) or path.endswith((".zip", ".tgz", ".epub"))
+    # What is above the root is not known.
+    if folder.startswith("..") or is_built or _is_wikilink(page, link) or _is_name(page, link):
         return True
-    if _PIECE.search(page.given.note_path) or _is_name(page, link):
+    if known is None:
+        return False
+    # A path that climbs to a folder that is not here may have come with its text from elsewhere.
+    is_far = link.target.startswith("../") and folder and folder not in known
+    is_index = path.endswith(".md") and path[:-3] in known  # of a folder, which a site makes
+    is_ignored = known.ignores(path) or known.ignores(link.target)
+    # Where a page has an address of its own, links start from that.
+    if is_far or is_index or is_ignored or (page.field("permalink") and link.target[0] != "/"):
         return True
-    if not (flavour.makes_pages or path.endswith(".html")) or known is None:
+    if not (flavour.makes_pages or path.endswith(".html")):
         return False
     # The build of a site may bring in pages of a folder that is not here, or has hardly any.
     if _FILE.search(path):  # which Hugo looks for from the address of a page, not beside its file
@@ -98,11 +118,11 @@ def _is_doubtful(page: Page, link: RuleLink) -> bool:
 
 
 def _is_wikilink(page: Page, link: RuleLink) -> bool:
-    """True for a wikilink, and for brackets behind one or in a formula, as in `CC[C@H](CO)`."""
+    """True for a wikilink, brackets behind one or in a formula (`CC[C@H](CO)`), `@[video](id)`."""
     line, target = page.line(link.line), link.target
     # Logseq writes `[words]([[page]])` and `[words](((block)))` too.
     is_block = page.given.flavour.name == "logseq" and target.startswith(("[[", "("))
-    behind = rf"(?:[A-Za-z0-9)]\[[^]]*|\])\]\({re.escape(target)}\)"
+    behind = rf"(?:[A-Za-z0-9)@]\[[^]]*|\])\]\({re.escape(target)}\)"
     is_formula = "." not in target and re.search(behind, line)
     return link.kind is LinkKind.WIKILINK or is_block or bool(is_formula)
 
@@ -111,8 +131,9 @@ def _is_name(page: Page, link: RuleLink) -> bool:
     """True for a name that a build looks up, and fails without: `ref` of Hugo, labels of a book."""
     if page.given.flavour.name == "hugo":
         return bool(re.search(rf"ref\s+\W?{re.escape(link.target)}", page.line(link.line)))
-    is_label = page.given.flavour.name == "commonmark" and link.kind is LinkKind.REFERENCE
-    return is_label and not re.search(r"[/#]|\.(?:md|html)", link.target)
+    is_of_book = page.given.flavour.name == "commonmark" and link.kind is LinkKind.REFERENCE
+    is_label = is_of_book or _MYST.search(page.given.text)
+    return bool(is_label) and not re.search(r"[/#]|\.(?:md|html)", link.target)
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -123,11 +144,6 @@ def _is_address(link: RuleLink) -> bool:
     hidden = any(part.startswith(".") and part.strip(".") for part in target.split("/"))
     is_made_up = _MADE_UP.fullmatch(target.partition("#")[0].rpartition("/")[2] or target)
     return not hidden and not is_made_up and not _TEMPLATE.search(target)
-
-
-def _is_shown_as_code(line: str, target: str) -> bool:
-    """True if the same link also appears in code on its line, as an example of its syntax."""
-    return any(f"[{target}" in code or f"({target}" in code for code in _CODE.findall(line))
 
 
 @rule(
@@ -236,20 +252,26 @@ def broken_anchors(page: Page) -> Findings:
         (block, link)
         for block, link in within
         if not own.have(link.target[1:], by_words=link.kind in _BY_WORDS)
+        and letters_only(link.target) != letters_only(page.title)  # which a site shows above
     ]
     # Without a title, or where most are broken, it may be a piece of a larger text that has them.
     is_piece = not page.title or (len(broken) >= _MANY and len(broken) * 2 > len(within))
     for block, link in broken:
         said = f"no heading of the note answers to {shown(link.target)}"
-        yield block.finding(said, link.start, before=_CONTEXT, severity=info_if(is_piece))
+        severity = info_if(is_piece or _is_label(link))
+        yield block.finding(said, link.start, before=_CONTEXT, severity=severity)
     for other in page.given.links:
         if other.resolved is None or not other.anchor or other.target.startswith("#"):
             continue
         is_own = other.resolved == page.given.note_path
-        anchors = own if is_own else page.anchors_of(other.resolved)
+        anchors = own if is_own else page.given.anchors_of(other.resolved)
         if anchors and not anchors.have(other.anchor, by_words=other.kind in _BY_WORDS):
             said = f"no heading of {shown(other.resolved)} answers to {shown(other.target)}"
-            yield page.link_finding(other, said)
+            yield page.link_finding(other, said, severity=info_if(_is_label(other)))
+
+
+def _is_label(link: InlineLink | RuleLink) -> bool:
+    return link.kind not in _BY_WORDS and bool(_LABEL.search(link.target))
 
 
 @rule("every footnote mark has its text", "Write the footnote's text, or take its mark out.")

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from review.domain.markdown.anchors import Anchors
 from review.domain.markdown.document import MarkdownDocument, read_markdown
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.markdown.links import RuleInput, RuleLink
@@ -138,10 +137,6 @@ class Page:
     def description_key(self) -> str:
         """The frontmatter's key of the description, which Dendron calls otherwise."""
         return "desc" if self.given.flavour.name == "dendron" else "description"
-
-    def anchors_of(self, path: str) -> Anchors | None:
-        """Return the anchors of another note; None where they cannot be had."""
-        return self.given.anchors_of(path) if self.given.anchors_of else None
 
     def field(self, key: str) -> str:
         """A scalar of the frontmatter without the blanks around it; empty if absent or null."""

@@ -95,7 +95,7 @@ _DATE = re.compile(
 _HEAD_LINES = 12
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n|<br\s*/?>\n?")
 _REPEATS = re.compile(
-    r"change[-_ ]?log|release[-_ ]?notes|what'?s[-_ ]new|history|\bnews\b|template|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
+    r"change[-_ ]?log|release[-_ ]?notes|what'?s[-_ ]new|history|\bnews\b|meeting|minutes|template|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
     re.IGNORECASE,
 )
 _SLOT = re.compile(r"\{\{|\$\{|_{4,}|\[(?:insert|your)\b|<[a-z _-]+>|\bTODO\b|…{2,}|\.{5,}")
@@ -314,8 +314,10 @@ def overlong_sentences(page: Page) -> Findings:
             words = max(map(word_count, sentence.split("\n") if shows_lines else [sentence]))
             if words > _LONGEST_SENTENCE and not _is_no_sentence(sentence, words):
                 said = f"a sentence of {words} words, over {_LONGEST_SENTENCE}"
-                # A still longer one is a log, a transcript or a list; vaults hold what was pasted.
-                severity = info_if(shows_lines or words > _NO_SENTENCE)
+                # A still longer one is a log, a transcript or a list; vaults hold what was pasted,
+                # and minutes what was said.
+                is_noted = words > _NO_SENTENCE or bool(_REPEATS.search(page.given.note_path))
+                severity = info_if(shows_lines or is_noted)
                 yield block.finding(said, start, severity=severity)
 
 

@@ -50,8 +50,6 @@ def verbatim_quotes(page: Page) -> Findings:
         for link in page.given.links
         if link.resolved and link.resolved != page.given.note_path
     }
-    if not notes or page.given.text_of is None:
-        return
     found = [*_in_sentences(page, notes), *_in_blocks(page, notes)]
     for block, start, words, path in sorted(found, key=lambda item: item[0].line_at(item[1])):
         source = _source_of(page, path)
@@ -142,8 +140,8 @@ def _readable(block: Block) -> str:
 
 def _source_of(page: Page, path: str) -> Page | None:
     """Read a quoted note; None where it is none, or where it includes other texts."""
-    anchors = page.anchors_of(path)
-    text = page.given.text_of(path) if page.given.text_of else None
+    anchors = page.given.anchors_of(path)
+    text = page.given.text_of(path)
     if text is None or (anchors is not None and anchors.is_open):
         return None
     return page_of(RuleInput(path, text, flavour=page.given.flavour))

@@ -20,13 +20,11 @@ _COMPONENT = re.compile(r"\s*<[A-Z]\w*")  # what stands in it has levels of its 
 # Parts of a book of mdBook and versions are headings of level 1 there.
 _OF_PARTS = re.compile(r"/summary\.md$|change[-_ ]?log", re.IGNORECASE)
 _FENCE = re.compile(r"^ {0,3}(?:`{3}|~{3})", re.MULTILINE)
-_INDEX = re.compile(r"(?:^|/)_?index\.mdx?$", re.IGNORECASE)
 _POINTS = ".:!?*_ "
 _SKELETON = re.compile(
     r"\.github/|(?:^|[/_. -])(?:daily|journals?)\b|template|change[-_ ]?log|release[-_ ]?notes|\bhistory\b|vorlage|mod[eè]le|plantilla|шаблон|模板|템플릿|テンプレート",
     re.IGNORECASE,
 )
-_NUMBERED_HEADING = re.compile(r"(?:\d+|[一二三四五六七八九十]+)[.)\u3001\uff0e]")
 _LABEL_WITH_VALUE = re.compile(
     r"[^:\n]{1,40}(?::|\uff1a|\s[-\u2013\u2014])[\s*_]*[^\s:*_]|(?:[A-Z]+ )?/\S*$|\w*[a-z][A-Z]\w*(?:\(.*)?$"
 )
@@ -69,22 +67,6 @@ def heading_level_skips(page: Page) -> Findings:
 def empty_sections(page: Page) -> Findings:
     if page.is_foreign or _SKELETON.search(f"{page.given.note_path} {page.title}"):
         return
-    empty = list(_empty_headings(page))
-    # Where most are empty they may be a list or an outline, as they may in a vault; a site may
-    # list the other notes of a folder in its index.
-    is_outline = (
-        page.is_of_vault
-        or len(page.headings) < len(empty) * 2 >= _FEWEST_LABELS * 2
-        or bool(_INDEX.search(page.given.note_path))
-    )
-    for block in empty:
-        # It may be an entry of a list; of level 1 a stub, or a comment of code.
-        is_entry = block.level == _TOP or bool(_NUMBERED_HEADING.match(block.words))
-        said = f"nothing stands under {shown(block.words)}"
-        yield block.finding(said, severity=info_if(is_outline or is_entry))
-
-
-def _empty_headings(page: Page) -> Iterator[Block]:
     invisible = (BlockKind.RULE, BlockKind.COMMENT)
     blocks = [block for block in page.blocks if block.kind not in invisible]
     for block, below in zip(blocks, [*blocks[1:], None], strict=False):
@@ -93,7 +75,9 @@ def _empty_headings(page: Page) -> Iterator[Block]:
         is_heading = below is not None and below.kind is BlockKind.HEADING and not below.inside
         is_empty = not below or (is_heading and below.level <= block.level)
         if is_empty and not _says_something(block):
-            yield block
+            # It may be of an outline or a list, or what a site fills.
+            said = f"nothing stands under {shown(block.words)}"
+            yield block.finding(said, severity=Severity.INFO)
 
 
 def _says_something(heading: Block) -> bool:
@@ -255,7 +239,8 @@ _QUESTION = re.compile(
 )
 _LONGEST_HEADING = 80
 _MOST_WORDS = 8
-_STOPS = (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f", "\uff1a", "\u0964")
+_STOPPED = re.compile(r"[.!?:\u3002\uff01\uff1f\uff1a\u0964][ *_)]*\Z")
+_TEXT = (BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.HTML)
 _HEADS = frozenset({BlockKind.PARAGRAPH, BlockKind.ITEM})
 
 
@@ -319,11 +304,8 @@ def _subtitles(page: Page) -> Iterator[int]:
     starts = [at for at, block in enumerate(page.blocks) if block.kind is BlockKind.HEADING]
     for start, end in pairwise([-1, *starts, len(page.blocks)]):
         section = page.blocks[start + 1 : end]
-        above = list(takewhile(_ends_no_sentence, section))
+        above = list(
+            takewhile(lambda it: it.kind in _TEXT and not _STOPPED.search(it.text), section)
+        )
         if not any(_BOLD_LINE.fullmatch(block.text.strip()) for block in section[len(above) :]):
             yield from (block.line for block in above)
-
-
-def _ends_no_sentence(block: Block) -> bool:
-    is_text = block.kind in (BlockKind.PARAGRAPH, BlockKind.QUOTE, BlockKind.HTML)
-    return is_text and not block.text.rstrip(" *_)").endswith(_STOPS)

@@ -47,7 +47,9 @@ def word_count(text: str) -> int:
 
 def plain(text: str) -> str:
     """Fold case, width and punctuation away, so that only the words are compared."""
-    return " ".join(_PUNCTUATION.sub(" ", _normal(text).casefold()).split())
+    # Normalising takes quadratic time on a long run of combining marks.
+    normal = unicodedata.normalize("NFKC", text) if len(text) <= _NORMALISED else text
+    return " ".join(_PUNCTUATION.sub(" ", normal.casefold()).split())
 
 
 def word_sequence(text: str) -> str:
@@ -77,11 +79,6 @@ def ends_few_sentences(text: str) -> bool:
     """True if a text has too few full stops to be prose."""
     stops = len(_TERMINATOR.findall(text))
     return word_count(text) > _MOST_WORDS_A_STOP * max(stops, 1)
-
-
-def _normal(text: str) -> str:
-    # Normalising takes quadratic time on a long run of combining marks.
-    return unicodedata.normalize("NFKC", text) if len(text) <= _NORMALISED else text
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:

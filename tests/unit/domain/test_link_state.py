@@ -29,6 +29,7 @@ def state(link: str, rule: str, *notes: Note, files: frozenset[str] = frozenset(
     ("link", "path"),
     [
         ("[x](other.md)", "kb/notes/other.md"),
+        ("[x](other)", "kb/notes/other.en-US.md"),
         ("[x](<my other.md> 'Title')", "kb/notes/My other.md"),
         ("[x](sub/my%20other.md#part)", "kb/notes/sub/my other.md"),
         ("[x](/guide/other/)", "kb/notes/guide/03-other.md"),

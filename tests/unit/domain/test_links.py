@@ -191,6 +191,7 @@ class TestResolveLink:
             pytest.param("t.md#sec%20one", "kb/notes/t.md", "sec one", id="anchor"),
             pytest.param("#sec", NOTE, "sec", id="anchor-alone"),
             pytest.param("t", "kb/notes/t.md", "", id="without-ending"),
+            pytest.param("../t/#sec", "kb/notes/t.md", "sec", id="from-the-address-of-the-page"),
             pytest.param("C%23%20in%20short.md", "kb/notes/C# in short.md", "", id="encoded-hash"),
             pytest.param("C# in short", "kb/notes/C# in short.md", "", id="hash-in-the-name"),
             pytest.param(
@@ -219,6 +220,16 @@ class TestResolveLink:
     )
     def test_finds_a_wikilink_by_its_name(self, target, path):
         assert resolved(target, LinkKind.WIKILINK).path == path
+
+    @pytest.mark.parametrize("target", ["faq", "faq.md"])
+    def test_finds_the_note_in_the_language_that_the_note_is_in(self, target):
+        base = LinkBase({"faq.md", "faq.en-US.md", "faq.fr.md"})
+        found = [
+            resolve_link(target, note_path=path, base=base).path
+            for path in ("a.en-US.md", "a.de.md", "a.md")
+        ]
+
+        assert found == ["faq.en-US.md", "faq.md", "faq.md"]
 
     def test_does_not_find_an_ordinary_link_by_its_name(self):
         assert resolved("Term.md").path is None

@@ -19,7 +19,7 @@ def review_of(
     links: tuple[RuleLink, ...] = (),
     path: str = NOTE,
     repository: RepositoryFacts | None = None,
-    text_of: Callable[[str], str | None] | None = None,
+    text_of: Callable[[str], str | None] = lambda path: None,
     flavour: str = "commonmark",
 ) -> TypedReview:
     facts = {"repository": repository, "text_of": text_of, "flavour": FLAVOURS[flavour]}

@@ -9,6 +9,16 @@ from review.vocabulary import Decision, Severity
 from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
 
 
+class Repository(frozenset):
+    """Folders, of which two hold pages; pictures stay out of git."""
+
+    def pages_in(self, folder):
+        return {"kb/notes": 3, "kb/notes/b": 2}.get(folder, 0)
+
+    def ignores(self, path):
+        return path.endswith(".svg") or path.startswith("media/")
+
+
 class TestUnresolvedLinks:
     def test_warns_of_one_that_leads_nowhere_and_quotes_it(self):
         links = (
@@ -35,6 +45,7 @@ class TestUnresolvedLinks:
             pytest.param(RuleLink("{{ page.url }}", 1, None, external=False), id="template"),
             pytest.param(RuleLink("%%SLOT%%/a", 1, None, external=False), id="slot"),
             pytest.param(RuleLink("../.ci/run", 1, None, external=False), id="hidden-file"),
+            pytest.param(RuleLink("someURL", 1, None, external=False), id="made-up"),
             pytest.param(RuleLink("0005-example.md", 1, None, external=False), id="example"),
             pytest.param(RuleLink("Voorbeeld#Deel", 1, None, external=False), id="dutch-example"),
         ],
@@ -67,6 +78,11 @@ class TestUnresolvedLinks:
                 "obsidian", "[[fold]](func)", "func", LinkKind.INLINE, id="brackets-behind"
             ),
             pytest.param("hugo", '[b]({{< ref "b.md" >}})', "b.md", LinkKind.INLINE, id="a-name"),
+            pytest.param(
+                "github", "[b](part)\n\n(part)=\n## B", "part", LinkKind.INLINE, id="myst"
+            ),
+            pytest.param("github", "@[youtube](XeN-Q)", "XeN-Q", LinkKind.INLINE, id="a-video"),
+            pytest.param("github", "[b](b.zip)", "b.zip", LinkKind.INLINE, id="an-archive"),
         ],
     )
     def test_only_remarks_on_what_may_be_no_link(self, flavour, text, target, kind):
@@ -85,10 +101,6 @@ class TestUnresolvedLinks:
         ],
     )
     def test_only_remarks_on_pages_of_a_folder_that_a_build_may_bring(self, target, severity):
-        class Repository(frozenset):
-            def pages_in(self, folder):
-                return {"kb/notes": 3, "kb/notes/b": 2}.get(folder, 0)
-
         folders = Repository({"kb/notes", "kb/notes/b"})
         given = {"flavour": "docusaurus", "repository": folders}
         links = (RuleLink(target, 1, None, external=False),)
@@ -103,6 +115,7 @@ class TestUnresolvedLinks:
             ("docs/_index.md", Severity.WARN),
             ("docs/_part.md", Severity.INFO),
             ("docs/_snippets/a.md", Severity.INFO),
+            ("src/SUMMARY.md", Severity.INFO),
         ],
     )
     def test_only_remarks_in_what_others_include(self, path, severity):
@@ -110,6 +123,32 @@ class TestUnresolvedLinks:
         (found,) = review_of("unresolved-links", "See it.\n", links=links, path=path).findings
 
         assert found.severity is severity
+
+    @pytest.mark.parametrize(
+        ("target", "severity"),
+        [
+            pytest.param("../exec/README.md", Severity.INFO, id="up-to-no-folder"),
+            pytest.param("../b/c.md", Severity.WARN, id="up-to-a-folder"),
+            pytest.param("exec/README.md", Severity.WARN, id="down"),
+            pytest.param("/kb/b.md", Severity.INFO, id="page-of-a-folder"),
+            pytest.param("c.svg", Severity.INFO, id="left-out-by-git"),
+            pytest.param("media/c.png", Severity.INFO, id="left-out-from-the-root"),
+        ],
+    )
+    def test_only_remarks_on_what_is_of_another_repository_or_not_in_git(self, target, severity):
+        links = (RuleLink(target, 1, None, external=False),)
+        folders = Repository({"kb/notes", "kb/b"})
+        review = review_of("unresolved-links", "See it.\n", links=links, repository=folders)
+
+        assert [found.severity for found in review.findings] == [severity]
+
+    def test_only_remarks_in_a_page_with_an_address_of_its_own(self):
+        links = (RuleLink("b.html", 4, None, external=False),)
+        text = "---\npermalink: /x/\n---\nSee [it](b.html).\n"
+        given = {"flavour": "jekyll", "repository": Repository({"kb/notes"})}
+        (found,) = review_of("unresolved-links", text, links=links, **given).findings
+
+        assert found.severity is Severity.INFO
 
     def test_only_remarks_on_a_file_beside_a_page_of_hugo(self):
         links = (RuleLink("a.png", 1, None, external=False),)
@@ -120,7 +159,7 @@ class TestUnresolvedLinks:
                 links=links,
                 path=path,
                 flavour="hugo",
-                repository=frozenset({"content/b"}),
+                repository=Repository({"content/b"}),
             ).findings[0]
             for path in ("content/b/c.md", "content/b/index.md")
         ]
@@ -231,7 +270,7 @@ class TestVagueLinkText:
 
 class TestBrokenAnchors:
     def test_warns_where_no_heading_answers(self):
-        text = "# A\n\nSee [limits](#limits) and [[#Costs]].\n\n## What is refused\n"
+        text = "# A\n\nSee [limits](#limits) and [[#Costs of e.g.that]].\n\n## What is refused\n"
 
         assert lines_of("broken-anchors", text) == [3, 3]
 
@@ -247,6 +286,9 @@ class TestBrokenAnchors:
             ("part", "Part\n----"),
             ("spot", '<a id="spot"></a>'),
             ("custom", "## Title {#custom}"),
+            ("custom", "<section>\n### Title {#custom}\n</section>"),
+            ("id-2.-set-up", "## 2. Set up"),
+            ("a-lt-b-gt-amp-c", "## A `<b>` & c"),
             ("^block-1", "A paragraph. ^block-1"),
             ("%C3%BCber-uns", "## Über uns"),
             ("概要", "## 概要"),
@@ -263,9 +305,11 @@ class TestBrokenAnchors:
         [
             pytest.param("See [x](#y).\n", id="no-title"),
             pytest.param("# A\n\n[a](#b), [c](#d), [e](#f), [A](#a).\n", id="most-are-broken"),
+            pytest.param("# A\n\nSee [x](#opt-home.packages).\n", id="an-option"),
+            pytest.param("# A\n\nSee [exercise 34](#34).\n", id="a-number"),
         ],
     )
-    def test_only_remarks_where_the_note_may_be_a_piece(self, text):
+    def test_only_remarks_where_a_build_may_bring_it(self, text):
         review = review_of("broken-anchors", text)
 
         assert {found.severity for found in review.findings} == {Severity.INFO}

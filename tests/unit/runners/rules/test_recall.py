@@ -22,8 +22,14 @@ class Repository:
 
     make_targets = None
 
+    def __contains__(self, path):
+        return False
+
     def is_gone(self, path, *, note_path):
         return True
+
+    def ignores(self, path):
+        return False
 
     def pages_in(self, folder):
         return 9

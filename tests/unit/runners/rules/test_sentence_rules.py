@@ -59,12 +59,16 @@ class TestOverlongSentences:
         assert lines_of("overlong-sentences", text, flavour="obsidian") == []
 
     @pytest.mark.parametrize(
-        ("words", "flavour"),
-        [pytest.param(101, "commonmark", id="a-log"), pytest.param(46, "obsidian", id="a-vault")],
+        ("words", "flavour", "path"),
+        [
+            pytest.param(101, "commonmark", "kb/a.md", id="a-log"),
+            pytest.param(46, "obsidian", "kb/a.md", id="a-vault"),
+            pytest.param(46, "commonmark", "kb/meetings/2025-06-25.md", id="minutes"),
+        ],
     )
-    def test_only_remarks_on_what_may_be_pasted(self, words, flavour):
+    def test_only_remarks_on_what_may_be_pasted(self, words, flavour, path):
         text = " ".join(["word"] * words)
-        review = review_of("overlong-sentences", text, flavour=flavour)
+        review = review_of("overlong-sentences", text, flavour=flavour, path=path)
 
         assert [found.severity for found in review.findings] == [Severity.INFO]
 
