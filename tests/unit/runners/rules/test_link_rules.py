@@ -142,6 +142,17 @@ class TestUnresolvedLinks:
 
         assert [found.severity for found in review.findings] == [severity]
 
+    @pytest.mark.parametrize(
+        ("gone", "there", "severity"),
+        [(3, 2, Severity.INFO), (3, 3, Severity.WARN), (2, 0, Severity.WARN)],
+    )
+    def test_only_remarks_where_most_links_of_the_note_lead_nowhere(self, gone, there, severity):
+        links = [RuleLink(f"{n}.md", 1, None, external=False) for n in range(gone)]
+        links += [RuleLink(f"t{n}.md", 1, f"kb/t{n}.md", external=False) for n in range(there)]
+        review = review_of("unresolved-links", "See it.\n", links=tuple(links))
+
+        assert {found.severity for found in review.findings} == {severity}
+
     def test_only_remarks_in_a_page_with_an_address_of_its_own(self):
         links = (RuleLink("b.html", 4, None, external=False),)
         text = "---\npermalink: /x/\n---\nSee [it](b.html).\n"
@@ -293,6 +304,7 @@ class TestBrokenAnchors:
             ("%C3%BCber-uns", "## Über uns"),
             ("概要", "## 概要"),
             ("top", "text"),
+            ("any", "{!parts/any.md!}"),
             ("comments", "text"),
             ("L12", "text"),
         ],
