@@ -172,9 +172,8 @@ def _kept(value: Any, depth: int) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_kept(item, depth + 1) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return None if isinstance(value, int) and abs(value) >= _MOST else value
+    # Databases and JSON hold neither a larger integer nor an infinity or NaN.
+    return None if isinstance(value, int | float) and not abs(value) < _MOST else value
 
 
 def _tokens(telemetry: Mapping[str, Any], words: tuple[str, ...]) -> int | None:

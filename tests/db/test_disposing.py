@@ -8,6 +8,7 @@ import pytest
 
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import fingerprint, sha256_hex
+from review.findings.states import find_finding
 from review.models import Disposition, Finding
 from review.protocol.fix_answers import FixAnswer
 from review.queue.triage import dispose_each
@@ -102,6 +103,10 @@ class TestOfACarriedReview:
             quote=finding.quote,
             text=finding.text,
         )
+
+        assert find_finding(mark).note_path == note_path("b.md")
+        review_pairs(root, ("b.md", "prose/x"), now=LATER)
+        assert find_finding(mark).note_path == note_path("b.md"), "the review counts no more"
 
         result = dispose(root, mark)
 

@@ -242,15 +242,20 @@ class TestIngest:
         assert ReviewPair.objects.completed().count() == 2
 
 
+def left_run(root, job_id, name, *, runner="codex", only=()):
+    """A run whose parent is gone: its record and its output; gives its folder."""
+    folder = (root / ReviewJob.objects.get(pk=job_id).prompt_path).parent / name
+    folder.mkdir()
+    (folder / "output.md").write_bytes(make_output(job_id, WARN, only=only))
+    record = RunRecord(runner, Access.WRITE, new_mark(), "", "none.md", 0, 60.0)
+    (folder / "run.json").write_bytes(msgspec.json.encode(record))
+    return folder
+
+
 class TestSalvage:
     def test_keeps_the_fullest_of_the_outputs_that_runs_have_left(self, root, job_id):
         write_output(root, job_id, only=[1])
-        folder = (root / ReviewJob.objects.get(pk=job_id).prompt_path).parent
-        for name, kept in (("run-1", [1, 2]), ("run-2", [2])):
-            (folder / name).mkdir()
-            (folder / name / "output.md").write_bytes(make_output(job_id, WARN, only=kept))
-            record = RunRecord("codex", Access.WRITE, new_mark(), "", "none.md", 0, 60.0)
-            (folder / name / "run.json").write_bytes(msgspec.json.encode(record))
+        folders = [left_run(root, job_id, "run-1"), left_run(root, job_id, "run-2", only=[2])]
 
         parent = Parent("here", 1, LATER)
         answer = salvage_job(
@@ -259,7 +264,18 @@ class TestSalvage:
 
         assert answer.status == JobStatus.COMPLETED
         assert {pair.decision for pair in ReviewPair.objects.all()} == {"warn"}
-        assert list(folder.glob("run-*")) == []
+        assert not any(folder.exists() for folder in folders)
+
+    def test_by_a_runner_that_is_declared_no_more_waits_for_its_declaration(self, root, job_id):
+        folder = left_run(root, job_id, "run-1", runner="gone")
+
+        (refused,) = recover_jobs(root, "ingest", job_id).refused
+        assert "gone" in refused.message
+        assert status(job_id) == JobStatus.RUNNING
+
+        recover_jobs(root, "fail", job_id)
+        assert status(job_id) == JobStatus.FAILED
+        assert (folder / "output.md").exists()
 
 
 class TestLateWorkers:

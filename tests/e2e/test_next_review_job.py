@@ -139,3 +139,14 @@ class TestRefusals:
         done = take(*SCOPE)
 
         assert (done.exit, done.err) == (3, "done: every pair of this scope is fresh\n")
+
+    def test_pairs_of_open_jobs_and_pairs_that_fit_no_prompt_are_named(self, root):
+        narrow = take(*SCOPE, "--max-tokens", "100")
+        assert (narrow.exit, ReviewJob.objects.count()) == (3, 0)
+        assert "9 pairs skipped, kb/notes/a.md links/z: prompt-too-large" in narrow.err
+
+        assert take(*SCOPE, "--jobs", "9").exit == 0
+        others = take(*SCOPE)
+
+        assert (others.exit, ReviewJob.objects.count()) == (3, 6)
+        assert f"the first is job {ReviewJob.objects.earliest('pk').pk}" in others.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.telemetry import Usage, merge_runs, read_usage
+from review.protocol.telemetry import Usage, kept_telemetry, merge_runs, read_usage
 
 CLAUDE = {
     "type": "result",
@@ -60,6 +60,12 @@ class TestUsage:
 
     def test_zero_that_is_said_is_zero(self):
         assert read_usage({"cost_usd": 0}).cost_usd == 0.0
+
+
+class TestKept:
+    @pytest.mark.parametrize("value", [float("nan"), float("-inf"), 2**63, -(2**63)])
+    def test_a_number_that_no_column_holds_is_kept_as_null(self, value):
+        assert kept_telemetry({"cost": [value, 2**63 - 1]}) == {"cost": [None, 2**63 - 1]}
 
 
 class TestSeveralRuns:
