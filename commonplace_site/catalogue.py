@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Sequence
 from enum import Enum
@@ -101,7 +102,7 @@ def overview() -> str:
     rows = [
         f"  {name:<{width}}  {_first_sentence(_command('review', name).help)}" for name in names
     ]
-    site = [f"  {name}" for name in site_commands()]
+    site = [f"  {name:<{width}}  {_about_site(name)}" for name in site_commands()]
     lines = [
         f"usage: {PROGRAM} COMMAND [options]",
         "",
@@ -169,6 +170,12 @@ def _option(action: Any) -> dict[str, Any]:
 
 def _command(package: str, name: str) -> Any:
     return import_module(f"{package}.management.commands.{name}").Command()
+
+
+def _about_site(name: str) -> str:
+    """The docstring of a command's module, which needs the web settings to be imported."""
+    source = Path(__file__).parent / "management" / "commands" / f"{name}.py"
+    return _first_sentence(ast.get_docstring(ast.parse(source.read_text("utf-8"))) or "")
 
 
 def _first_sentence(text: str) -> str:

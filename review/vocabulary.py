@@ -94,6 +94,9 @@ class Severity(TextChoices):
     FAIL = "fail"
 
 
+GRAVITY: dict[str, int] = {severity: rank for rank, severity in enumerate(Severity, start=1)}
+
+
 class DispositionState(TextChoices):
     OPEN = "open"
     FIXED = "fixed"

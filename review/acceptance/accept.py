@@ -18,12 +18,11 @@ from django.db.models.functions import Coalesce
 
 from review import models
 from review.domain.finding_identity import finding_state, own_fingerprints, review_fingerprint
-from review.vocabulary import QUEUED_DECISIONS, AcceptanceKind, DispositionState, Seen, Severity
+from review.vocabulary import GRAVITY, QUEUED_DECISIONS, AcceptanceKind, DispositionState, Seen
 
 # Gives the rows of a model by its name: today's, or those of a migration.
 Tables = Callable[[str], Any]
 
-_RANKS = {severity.value: rank for rank, severity in enumerate(Severity)}
 _AT_ONCE = 500
 # What only serves to make columns of a row.
 _HELPERS = {"partition", "read_note_id", "read_gate_id"}
@@ -233,8 +232,8 @@ def _rows_of(review: Mapping[str, Any], findings: Sequence[Any]) -> Iterator[dic
     read_of = (review["read_note_id"], review["read_gate_id"])
     is_moved = read_of != (review["note_id"], review["gate_id"])
     paths = {name: review[name] for name in ("note_path", "gate_path")}
-    most_severe = max((_RANKS[finding.severity] for finding in findings), default=-1)
-    if most_severe < _RANKS.get(review["decision"], -1):
+    most_severe = max((GRAVITY[finding.severity] for finding in findings), default=0)
+    if most_severe < GRAVITY.get(review["decision"], 0):
         yield {
             "ordinal": 0,
             "severity": review["decision"],

@@ -36,8 +36,7 @@ from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import passage_lines
 from review.runners.rules.judge import RULES, judge
 from review.selection.documents import PairReasonJson
-from review.selection.names import is_below
-from review.selection.select import named_notes
+from review.selection.select import current_notes, left_out_lines, named_notes
 from review.vocabulary import (
     QUEUED_DECISIONS,
     RULES_PARTITION,
@@ -116,14 +115,18 @@ class _Check:
         else:
             listed = corpus.notes_at(self._changed_paths(self.changes.paths, names))
         self.problems += listed.problems
-        return [note for note in listed.notes if self._is_wanted(note)]
+        return self._wanted(listed.notes)
 
-    def _is_wanted(self, note: NoteFacts) -> bool:
-        return note.status == "current" or not self.request.current_only
+    def _wanted(self, notes: Sequence[NoteFacts]) -> Sequence[NoteFacts]:
+        if not self.request.current_only:
+            return notes
+        kept, left_out = current_notes(notes)
+        self.notices += left_out_lines(left_out)
+        return kept
 
     def _changed_paths(self, paths: frozenset[str], names: Sequence[str]) -> frozenset[str]:
         """Return the paths to look at; say what is not looked at, and what is taken on trust."""
-        gates = sum(is_below(path, [self.corpus.gates.folder]) for path in paths)
+        gates = len(paths.intersection(gate.path for gate in self.corpus.gates.gates))
         notices = {
             f"gates that changed: {gates}; other notes were not checked by them": gates,
             f"{LOCK_PATH} was changed too: what it accepts is part of the change": (
@@ -131,8 +134,9 @@ class _Check:
             ),
         }
         self.notices += [notice for notice, is_so in notices.items() if is_so]
-        named = {note.path for note in self.corpus.notes(names).notes} if names else paths
-        return paths & named
+        if names:
+            return paths.intersection(note.path for note in self.corpus.notes(names).notes)
+        return frozenset(filter(self.config.is_among_notes, paths))
 
     def _linking(self) -> Iterator[tuple[NoteFacts, frozenset[str]]]:
         """Yield other notes with the names that they link to of files that the change touches."""
@@ -144,10 +148,11 @@ class _Check:
         )
         others = {f"/{path}" for path in self.changes.gone if not path.endswith(MARKDOWN)}
         touched = gone | {f"{name}#" for name in gone | edited} | others
-        looked_at = {note.path for note in self.notes}
+        looked_at, wants_all = {note.path for note in self.notes}, not self.request.current_only
         for note in self.corpus.notes(self.request.notes).notes if touched else ():
             names = frozenset(touched.intersection(note.links.names))
-            if names and note.path not in looked_at and self._is_wanted(note):
+            is_wanted = wants_all or note.status == "current"
+            if names and note.path not in looked_at and is_wanted:
                 yield note, names
 
     def read(self, path: str) -> NoteText:

@@ -19,7 +19,7 @@ from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.printing import count_words, printable, printable_line
 from review.knowledge_base import Gate
 from review.selection.documents import PairReasonJson
-from review.vocabulary import Severity
+from review.vocabulary import GRAVITY, Severity
 
 
 class _Level(NamedTuple):
@@ -257,8 +257,8 @@ class Report:
     prefix: str
 
     def by_gravity(self) -> list[CheckFindingJson]:
-        rank, findings = Severity.values.index, self.document.findings
-        return sorted(findings, key=lambda found: (-rank(found.severity), not found.new))
+        findings = self.document.findings
+        return sorted(findings, key=lambda found: (-GRAVITY[found.severity], not found.new))
 
     def stale_notes(self) -> Iterator[tuple[str, str]]:
         for note_path, pairs in groupby(self.document.stale, key=lambda pair: pair.note_path):

@@ -17,9 +17,8 @@ from typing import NamedTuple, Protocol
 
 from review.domain.diffs.lines import follow_line, headings_at
 from review.domain.paths import FINGERPRINT_LENGTH, fingerprint, normalise_prose, sha256_hex
-from review.vocabulary import DispositionState, Severity
+from review.vocabulary import GRAVITY, DispositionState
 
-_RANKS: dict[str, int] = {severity: rank for rank, severity in enumerate(Severity, start=1)}
 _HALF = 0.5
 _NEARLY_ALL = 0.8
 _SAME_TEXT = 0.9
@@ -168,7 +167,7 @@ class _Comparison:
 
     def score(self, new: KnownFinding, old: KnownFinding) -> float:
         """Return how similar two findings are; 0 if they differ or the new one is more severe."""
-        step = _RANKS.get(old.severity, 0) - _RANKS.get(new.severity, 0)
+        step = GRAVITY.get(old.severity, 0) - GRAVITY.get(new.severity, 0)
         ours, theirs = self.words(new.quote, new.text), self.words(old.quote, old.text)
         if step < 0 or self.name_different_things(ours, theirs):
             return 0.0

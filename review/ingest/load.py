@@ -23,7 +23,7 @@ from review.jobs.leases import LeaseLost
 from review.jobs.provenance import check_provenance, contradicting_models
 from review.models import Ending, Finding, Lease, Provenance, ReviewJob, ReviewPair, ReviewText
 from review.protocol.decision import ParsedDecision, ReadReview
-from review.protocol.output import ParsedOutput
+from review.protocol.output import NO_BLOCK, ParsedOutput
 from review.protocol.quote_location import passage_lines, telling_quotes
 from review.protocol.typed_review import TypedReview
 from review.runners.outcome import RunnerFailure
@@ -186,11 +186,11 @@ def _read(
     else:
         parsed = read_output(job, raw, names)
     if not parsed.has_own_blocks or (request.only_whole and parsed.missing):
-        raise _no_blocks(job, parsed)
+        raise _no_blocks(job, parsed, is_given=request.output is not None)
     done = [pair for pair in pairs if pair.status == PairStatus.COMPLETED]
     rows = ReviewText.objects.filter(pair__in=done).values_list("pair_id", "text")
     texts = dict(rows) if done else {}
-    late = list(_later_versions(done, parsed, texts))
+    late = [*_later_versions(done, parsed, texts), *_unplaced(done, parsed)]
     waiting = {pair.ordinal: pair for pair in pairs if pair.status != PairStatus.COMPLETED}
     blocks = {pair: parsed.blocks[n] for n, pair in waiting.items() if n in parsed.blocks}
     missing = {n: parsed.missing[n] for n, pair in waiting.items() if pair not in blocks}
@@ -233,6 +233,16 @@ def _later_versions(
                 f" another text for it, decided {read_block(block).decision.decision}: it was not"
                 " taken, and is kept in the raw output"
             )
+
+
+def _unplaced(done: Sequence[ReviewPair], parsed: ParsedOutput) -> Iterator[str]:
+    """Report blocks that go to no pair which waits, where a pair is missing: one may be its."""
+    for pair in done if parsed.missing else ():
+        if (why := parsed.missing.get(pair.ordinal, NO_BLOCK)) != NO_BLOCK:
+            yield f"a block of pair {pair.ordinal}, which has its review, was not taken: {why}"
+    for token, owner in _owners(parsed).items() if parsed.missing else ():
+        if owner is None:
+            yield f"a block with token {token}, which no job has, was not taken"
 
 
 def _ending(missing: Mapping[int, str], request: IngestRequest, others: Sequence[str]) -> Ending:
@@ -290,21 +300,26 @@ def _read_raw(job: ReviewJob, request: IngestRequest, config: Config) -> bytes:
     return data
 
 
-def _no_blocks(job: ReviewJob, parsed: ParsedOutput) -> NoBlocks:
+def _no_blocks(job: ReviewJob, parsed: ParsedOutput, *, is_given: bool) -> NoBlocks:
     """Name whose blocks the output holds, and the lines that look like sentinels of this job."""
-    strangers = []
-    for token in parsed.foreign_tokens:
-        owner = ReviewJob.objects.filter(sentinel_token=token).values_list("pk", flat=True).first()
-        strangers.append(f"token {token}" + (f" of job {owner}" if owner else ""))
+    owners = _owners(parsed).items()
+    strangers = [f"token {it}" + (f" of job {owner}" if owner else "") for it, owner in owners]
     found = f"; it holds blocks with {', '.join(strangers)}" if strangers else ""
     almost = "; ".join((*parsed.misfits, *parsed.problems)[:3])
     almost = f": {almost}" if almost else ""
     whole = "whole block" if almost else "block"
     token = job.sentinel_token
+    way = "give the blocks to this command again" if is_given else f"write {job.bundle_output_path}"
     return NoBlocks(
         f"job {job.pk}: no {whole} with this job's token {token} in the output{almost}{found}",
-        hint=f"the worker must follow {job.prompt_path} and write {job.bundle_output_path}",
+        hint=f"copy the frames from the end of {job.prompt_path}, and {way}",
     )
+
+
+def _owners(parsed: ParsedOutput) -> dict[str, int | None]:
+    """Return the jobs of the foreign tokens; None for a token that no job has."""
+    jobs = ReviewJob.objects.filter(sentinel_token__in=parsed.foreign_tokens)
+    return dict.fromkeys(parsed.foreign_tokens) | dict(jobs.values_list("sentinel_token", "pk"))
 
 
 def make_reviews(intake: Intake, known: KnownFindings) -> None:

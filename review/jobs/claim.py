@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -24,7 +24,7 @@ from review.knowledge_base import Corpus
 from review.models import JobEvent, JobMove, Lease, NamedKeys, Parent, Provenance, ReviewJob
 from review.protocol.prompt import NOTES, estimate_tokens
 from review.selection.documents import TargetJson
-from review.selection.select import SelectionRequest, select_targets
+from review.selection.select import Selection, SelectionRequest, left_out_lines, select_targets
 from review.settings import Config
 from review.vocabulary import Grouping, JobPurpose, JobStatus
 
@@ -165,9 +165,8 @@ def take_jobs(request: TakeRequest, *, corpus: Corpus, now: datetime) -> TakenJs
     if selection is None:
         taking.fill(queued)
     else:
-        chosen = select_targets(corpus, selection)
+        taking.chosen = chosen = select_targets(corpus, selection)
         targets = list(chosen.targets())
-        taking.left_out = chosen.left_out
         taking.open_ids = {it.open_review_job_id for it in targets if it.open_review_job_id}
         taking.fill_from(taking.open_ids)
         waiting = [item for item in targets if item.open_review_job_id is None]
@@ -204,7 +203,7 @@ class _Taking:
     created: int = 0
     used: int = 0
     mismatch: PartitionMismatch | None = None
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    chosen: Selection | None = None
     is_full: bool = False
 
     def create(self, targets: Sequence[Target]) -> None:
@@ -252,7 +251,8 @@ class _Taking:
     def nothing(self, corpus: Corpus) -> NothingToTake:
         most, sizes = self.request.max_tokens, self.queued.order_by("estimated_prompt_tokens")
         smallest = sizes.values_list("estimated_prompt_tokens", flat=True).first() or 0
-        why, hint = _DONE, ""
+        chosen, hint = self.chosen, ""
+        why = _DONE if chosen and chosen.counts["fresh"] else "no pair is in this scope"
         if self.open_ids:
             why = f"every pair of this scope is fresh or in an open job; open jobs: {len(self.open_ids)}"
             hint = f"hand in their reviews; the first is job {min(self.open_ids)}"
@@ -264,12 +264,11 @@ class _Taking:
             named = f"{first.note_path} {first.gate_id}: {first.reason}"
             why = f"no job could be made: {number} pairs skipped, {named}"
             hint = "prompts that are too large want a higher --max-tokens"
-        elif self.request.selection is None:
+        elif chosen is None:
             why, hint = "no job is queued", "name gates, or --all-gates, to make some"
         elif lacking := corpus.lacking():
             why = "; ".join(lacking)
-        elif self.left_out:
-            named = ", ".join(f"{name} {number}" for name, number in self.left_out.items())
-            why = f"{why}; left out by options: {named}"
+        else:
+            why = "; ".join([why, *left_out_lines(chosen.left_out)])
         is_done = why.partition(";")[0] == _DONE
         return NothingToTake(why, hint=hint, label="done" if is_done else "error")

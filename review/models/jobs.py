@@ -103,10 +103,14 @@ class ReviewJobQuerySet(models.QuerySet["ReviewJob"]):
         """Jobs of the claim that has this lease; without a lease, all."""
         return self if lease is None else self.filter(claim_token=lease.token)
 
-    def extend(self, job_id: int, lease: Lease) -> int:
-        """Extend the lease of a job; 0 where it is held no more, or asked to end."""
-        held = self.held_by(lease).filter(pk=job_id, leased_until__isnull=False)
-        return held.update(leased_until=DatabaseClock() + lease.length)
+    def extend(self, job_ids: Mapping[str, int], length: timedelta) -> set[str]:
+        """Extend leases, by their tokens; return those that are held still, and not asked to end."""
+        held = self.filter(
+            pk__in=job_ids.values(), claim_token__in=job_ids, leased_until__isnull=False
+        )
+        if held.update(leased_until=DatabaseClock() + length) == len(job_ids):
+            return set(job_ids)
+        return set(held.values_list("claim_token", flat=True))
 
     def close(
         self,

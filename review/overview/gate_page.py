@@ -17,7 +17,7 @@ from review.models import Disposition, FileSnapshot, Finding, KbPath
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
 from review.selection.names import GateJson, gate_json
-from review.vocabulary import Decision, DispositionState, Severity
+from review.vocabulary import GRAVITY, Decision, DispositionState
 
 
 class GateCoverJson(Document):
@@ -157,6 +157,5 @@ def _judged(corpus: Corpus, rule: str, text: str, language: str) -> str:
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
     given = corpus.linker.rule_input(text, _NOTE)
-    severities = {finding.severity for finding in judge(rule, given).findings}
-    gravest_first = reversed(Severity.values)
-    return next((word for word in gravest_first if word in severities), Decision.PASS.value)
+    severities = (finding.severity.value for finding in judge(rule, given).findings)
+    return max(severities, key=GRAVITY.__getitem__, default=Decision.PASS.value)

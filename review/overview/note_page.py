@@ -18,13 +18,13 @@ from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
 from review.settings import Config
 from review.vocabulary import (
+    GRAVITY,
     OPEN_JOB_STATUSES,
     QUEUED_DECISIONS,
     RULES_PARTITION,
     AcceptanceKind,
     Decision,
     DispositionState,
-    Severity,
     Staleness,
 )
 
@@ -350,8 +350,7 @@ def _findings(
     ]
     latest = {item.finding.fingerprint: item for item in reversed(items)}
     by_line = sorted(latest.items(), key=lambda pair: (pair[1].finding.line_now or 0, pair[0]))
-    gravity = Severity.values.index
-    return sorted((it for _mark, it in by_line), key=lambda it: -gravity(it.finding.severity))
+    return sorted((it for _mark, it in by_line), key=lambda it: -GRAVITY[it.finding.severity])
 
 
 def _history(note_id: int | None, before: int | None, config: Config) -> list[NoteEventJson]:

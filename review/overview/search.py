@@ -51,7 +51,7 @@ class FoundReviewJson(Document, kw_only=True):
 
 
 class JumpJson(Document):
-    """A job, review or finding that the query names; `key` is its number or fingerprint."""
+    """A job, review, finding or gate that the query names, by its number, fingerprint or id."""
 
     kind: str
     key: str
@@ -187,7 +187,7 @@ def _query(words: Sequence[str]) -> str:
 PER_KIND = 50
 _KEY = re.compile("[0-9]{1,18}")
 _FINGERPRINT = re.compile("[0-9a-f]{6,16}")
-_NAMED = re.compile(r"(?:(job|review|finding)[\s:-]*)?[#\[]?([0-9a-f]+)\]?")
+_NAMED = re.compile(r"(?:(job|review|pair|finding)[\s:-]*)?[#\[]?([0-9a-f]+)\]?")
 
 
 @dataclass(frozen=True)
@@ -289,15 +289,16 @@ def _add_reviews(index: WordIndex, deadline: float) -> bool:
         index.add(_review_entries(jobs), last_event=events[-1][0])
 
 
-def find_jumps(query: str) -> list[JumpJson]:
-    """Find the job and the review with this number, and findings by the start of a fingerprint.
+def find_jumps(corpus: Corpus, query: str) -> list[JumpJson]:
+    """Find the job and the review with this number, findings by the start of a fingerprint, a gate.
 
-    What it is may stand before it: `job 7`, `Review #7`.
+    What it is may stand before it: `job 7`, `Review #7`, as the commands say `pair 7`.
     """
     named = _NAMED.fullmatch(query.strip().lower())
     if named is None:
-        return []
-    kind_named, word = named.groups()
+        gates = (gate for gate in corpus.gates.gates if gate.gate_id == query)
+        return [JumpJson("gate", gate.gate_id, gate.description) for gate in gates]
+    kind_named, word = named[1] and named[1].replace("pair", "review"), named[2]
     found: list[JumpJson] = []
     if _KEY.fullmatch(word):
         numbered = {"job": ReviewJob.objects.all(), "review": ReviewPair.objects.completed()}

@@ -318,7 +318,10 @@ def _stale_steps(
         what = f"changed for {model}, in nothing that the gates watch"
         yield what, trivial, f"ack_trivial_changes --model {model} --all-gates"
     gates = [gate.gate_id for gate in partition.gates if gate.fresh < gate.applicable]
-    stale, names = partition.applicable - partition.fresh, " ".join(gates)
-    if len(gates) > _NAMED_GATES:
-        stale, names = model_pairs - partition.fresh, _ALL
-    yield f"stale for {model}", stale - partition.in_flight, _TAKE.format(names, model)
+    stale, names = model_pairs - partition.fresh - partition.in_flight, _ALL
+    if len(gates) <= _NAMED_GATES:
+        names, paths = " ".join(gates), [gate.path for gate in corpus.gates.resolve(gates)]
+        waiting = ReviewPair.objects.in_flight(name).filter(gate__path__in=paths)
+        taken = waiting.values("note_id", "gate_id").distinct().count()
+        stale = partition.applicable - partition.fresh - taken
+    yield f"stale for {model}", stale, _TAKE.format(names, model)

@@ -54,6 +54,7 @@ _THOUGHTS = re.compile(
 _LONGEST_TAG = 120
 _MAX_PROBLEMS = 50
 _MAX_MISFITS = 5
+NO_BLOCK = "no block for this pair"
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ class _Reader:
         if not texts and (line := self._in_reasoning.get(ordinal)):
             return f"its block stands in reasoning (line {line}), which is no answer"
         if not texts:
-            return "no block for this pair"
+            return NO_BLOCK
         if len({" ".join(text.split()) for text in texts}) > 1:
             return "two different blocks for this pair"
         return "" if texts[0].strip() else "its block is empty"

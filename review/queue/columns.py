@@ -17,7 +17,7 @@ from review.knowledge_base import Corpus, Gate, GateCatalog, NoteList
 from review.models import FileSnapshot, FindingState, KbPath, NamedKeys
 from review.selection.names import within
 from review.settings import Config
-from review.vocabulary import DispositionState, Severity
+from review.vocabulary import GRAVITY, DispositionState
 
 # So few notes are scanned in a time that nobody notices; 25,000 take half a second.
 SMALL_BASE = 2_000
@@ -153,8 +153,7 @@ def make_ranking(
     steps = {word: position for position, word in enumerate(reversed([*steps_of_age]))}
     rank = (
         sinks * Value(_SINKS)
-        + _steps("severity", {word: 2 - n for n, word in enumerate(Severity.values)})
-        * Value(_BY_SEVERITY)
+        + _steps("severity", {word: 3 - n for word, n in GRAVITY.items()}) * Value(_BY_SEVERITY)
         + _position(cells) * Value(_BY_CELL)
         + (_steps("age", steps) if steps else Value(0))
     )

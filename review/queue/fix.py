@@ -32,7 +32,7 @@ from review.runners.run import RunRequest, run_cli, scratch_folder
 from review.selection.names import named_places, read_named_note
 from review.sweeps.limits import StopPolicy, StopReason
 from review.sweeps.progress import FixJson, SweepCostJson
-from review.vocabulary import Severity
+from review.vocabulary import GRAVITY
 
 _NO_REMARKS = ("fail", "warn")  # INFO asks for no change
 _TASK = """\
@@ -126,9 +126,7 @@ def _findings(entries: Sequence[QueueEntryJson], text: str) -> Iterator[str]:
     found = [(finding, entry.gate_id) for entry in entries for finding in listed(entry)]
     if not found:
         yield f"\n{_NONE_LISTED}"
-    found.sort(
-        key=lambda item: (-Severity.values.index(item[0].severity), item[0].line_now or 0, item[1])
-    )
+    found.sort(key=lambda it: (-GRAVITY[it[0].severity], it[0].line_now or 0, it[1]))
     for finding, gate_id in found:
         name = finding.fingerprint
         yield f"\n## {name}: {finding.severity.upper()} by {gate_id}, {_place(finding, text)}\n"

@@ -3,7 +3,7 @@ undecided ones again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,24 +59,30 @@ class LookRequest:
 def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJson:
     """Return the reviews to check, sorted by note path, gate path and pair.
 
-    One whose findings do not fit is settled once each of them is, or once a person decided it.
+    One that was carried over is listed where it counts now; one whose findings do not fit is
+    settled once each of them is, or once a person decided it.
     """
     is_wanted = within(request.notes)
     reasons = _reasons(request)
     related = ("note", "gate", "note_snapshot", "job__model_partition")
     rows = ReviewPair.objects.filter(pk__in=NamedKeys(reasons)).select_related(*related)
-    pairs = sorted(
-        (pair for pair in rows.defer("note_snapshot__text") if is_wanted(pair.note.path)),
-        key=lambda pair: (pair.note.path, pair.gate.path, pair.pk),
+    accepted = Acceptance.objects.filter(review_pair_id__in=NamedKeys(reasons)).order_by("pk")
+    places = accepted.values_list("review_pair_id", "note__path", "gate__path")
+    latest = {pair_id: place for pair_id, *place in places}
+    placed = (
+        (pair, *latest.get(pair.pk, (pair.note.path, pair.gate.path)))
+        for pair in rows.defer("note_snapshot__text")
     )
-    listed = corpus.notes_at({pair.note.path for pair in pairs})
-    digests = corpus.digests_of((pair.note.path for pair in pairs), listed)
-    reviewed = [(pair, pair.note.path, pair.gate.path) for pair in pairs]
+    reviewed = sorted(
+        (item for item in placed if is_wanted(item[1])), key=lambda item: (*item[1:], item[0].pk)
+    )
+    listed = corpus.notes_at({path for _pair, path, _gate in reviewed})
+    digests = corpus.digests_of((path for _pair, path, _gate in reviewed), listed)
     found = read_findings_now(corpus, reviewed, digests=digests)
     looks = [
-        _look(pair, reasons[pair.pk], findings, corpus.config)
-        for pair, findings in zip(pairs, found, strict=True)
-        if not _is_settled(pair, reasons[pair.pk], findings)
+        look
+        for item, findings in zip(reviewed, found, strict=True)
+        if not _is_settled(look := _look(item, reasons[item[0].pk], findings, corpus.config))
     ]
     texts = rationales(look.review_pair_id for look in looks)
     for look in looks:
@@ -187,33 +193,36 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
         pairs = pairs.filter(gate__path__in=request.gate_paths)
     if request.gate_folders:
         pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
-    if request.notes:
-        pairs = pairs.filter(below(request.notes, field="note__path"))
     return pairs
 
 
-def _is_settled(pair: ReviewPair, reason: LookReason, findings: Sequence[QueueFindingJson]) -> bool:
-    if reason not in _BY_FINDINGS:
+def _is_settled(look: LookJson) -> bool:
+    if look.why not in _BY_FINDINGS:
         return False
-    if not findings:
-        note, gate, name = pair.note.path, pair.gate.path, pair.job.model_partition.name
-        own = review_fingerprint(note_path=note, gate_path=gate, partition=name)
+    if not look.findings:
+        own = review_fingerprint(
+            note_path=look.note_path, gate_path=look.gate_path, partition=look.model_partition
+        )
         return any(last.state != DispositionState.OPEN for last in latest_of([own]).values())
-    grave_only = pair.decision == Decision.PASS
+    grave_only = look.decision == Decision.PASS
     return not any(
         finding.status == DispositionState.OPEN
         and not (grave_only and finding.severity == Severity.INFO)
-        for finding in findings
+        for finding in look.findings
     )
 
 
 def _look(
-    pair: ReviewPair, why: LookReason, findings: list[QueueFindingJson], config: Config
+    item: tuple[ReviewPair, str, str],
+    why: LookReason,
+    findings: list[QueueFindingJson],
+    config: Config,
 ) -> LookJson:
-    gate_id = config.gate_id(pair.gate.path)
+    pair, note_path, gate_path = item
+    gate_id = config.gate_id(gate_path)
     return LookJson(
-        note_path=pair.note.path,
-        gate_path=pair.gate.path,
+        note_path=note_path,
+        gate_path=gate_path,
         gate_id=gate_id,
         lens=lens_of(gate_id),
         model_partition=pair.job.model_partition.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,9 +111,8 @@ class Selection:
             )
         notes = listed.notes
         if request.current_only:
-            notes = tuple(note for note in notes if note.status == "current")
-            self._leave_out("not-current", len(listed.notes) - len(notes))
-            self._leave_out("without-status", sum(not note.status for note in listed.notes))
+            notes, left_out = current_notes(notes)
+            self.left_out += left_out
         scope = Scope(corpus, notes=notes, gates=gates)
         if notes and not request.all_gates:
             applied = {gate.path for note in notes for gate in scope.gates_of(note)}
@@ -288,6 +287,35 @@ def select_targets(corpus: Corpus, request: SelectionRequest) -> Selection:
     if request.mode == REQUESTED and request.model_partition is None:
         raise UsageRefused("--mode requested needs --model")
     return Selection(corpus, request)
+
+
+_LEFT_OUT = {
+    "not-named": "notes left out by --note",
+    "not-current": "notes left out by --current",
+    "has-rule": "gates left out by --skip-rules",
+    "has-no-rule": "gates left out: they name no rule",
+    "applies-to-none": "gates left out: they apply to no note of the scope",
+    "not-flagged": "pairs left out by --flagged-by",
+    "not-repeatable": "pairs left out by --repeat: not reviewed exactly once as they are",
+    "other-reason": "pairs left out by --reason",
+    "trivial": "pairs left out by --skip-trivial",
+    "before-after": "pairs left out by --after",
+    "over-limit": "pairs left out by --limit",
+}
+
+
+def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
+    for why, number in left_out.items():
+        if why in _LEFT_OUT:
+            none = why == "not-current" and number == left_out.get("without-status")
+            yield f"{number} {_LEFT_OUT[why]}{': none has a status' if none else ''}"
+
+
+def current_notes(notes: Sequence[NoteFacts]) -> tuple[tuple[NoteFacts, ...], Counter[str]]:
+    """Keep the notes with status `current`; count what that leaves out."""
+    kept = tuple(note for note in notes if note.status == "current")
+    none = sum(not note.status for note in notes)
+    return kept, +Counter({"not-current": len(notes) - len(kept), "without-status": none})
 
 
 def is_trivial(target: TargetJson) -> bool:

@@ -70,23 +70,41 @@ class JobStop(threading.Event):
         return self.is_set()
 
 
-@contextmanager
-def keep_lease(job_id: int, lease: Lease, *, stop: threading.Event) -> Iterator[JobStop]:
-    """Extend the lease meanwhile; set the event with `stop`, or when the job is lost."""
-    job_stop, ended = JobStop(stop), threading.Event()
-    threading.Thread(target=partial(_beat, job_id, lease, job_stop, ended), daemon=True).start()
-    try:
-        yield job_stop
-    finally:
-        ended.set()
+@dataclass
+class Leases:
+    """The leases of the jobs that run in this process, all of one length, extended together."""
 
+    # By the token of the claim: the job, and the event that ends its run.
+    _held: dict[str, tuple[int, JobStop]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _ended: threading.Event = field(default_factory=threading.Event)
 
-def _beat(job_id: int, lease: Lease, job_stop: JobStop, ended: threading.Event) -> None:
-    while not ended.wait(lease.length.total_seconds() / _BEATS):
-        # A server that is away is asked again by the next beat.
-        with suppress(DatabaseError), closing(connection):
-            if not ReviewJob.objects.extend(job_id, lease):
-                job_stop.set()
+    @contextmanager
+    def keep(self, job_id: int, lease: Lease, *, stop: threading.Event) -> Iterator[JobStop]:
+        """Extend the lease meanwhile; set the event with `stop`, or when the job is lost."""
+        job_stop = JobStop(stop)
+        with self._lock:
+            if not self._held:
+                self._ended = threading.Event()
+                beat = partial(self._beat, lease.length, self._ended)
+                threading.Thread(target=beat, daemon=True).start()
+            self._held[lease.token] = (job_id, job_stop)
+        try:
+            yield job_stop
+        finally:
+            with self._lock:
+                del self._held[lease.token]
+                if not self._held:
+                    self._ended.set()
+
+    def _beat(self, length: timedelta, ended: threading.Event) -> None:
+        while not ended.wait(length.total_seconds() / _BEATS):
+            held = self._held.copy()
+            # A server that is away is asked again by the next beat.
+            with suppress(DatabaseError), closing(connection):
+                job_ids = {token: job_id for token, (job_id, _stop) in held.items()}
+                for token in held.keys() - ReviewJob.objects.extend(job_ids, length):
+                    held[token][1].set()
 
 
 @dataclass
@@ -190,6 +208,7 @@ class Worker:
     hands_on: bool = False
     processes: Processes = field(default_factory=Processes)
     closings: Closings = field(default_factory=Closings)
+    leases: Leases = field(default_factory=Leases)
 
     def give_up(self, job_id: int, why: str, *, leaving: JobStatus) -> bool:
         """Fail a job that was not run to its end; False: it has left that state meanwhile."""
@@ -230,7 +249,7 @@ def run_job(
             return LeftQueuedJson(review_job_id=job_id, reason=refused.message)
     job, began = taken.job, worker.clock()
     on_update(started(job))
-    with keep_lease(job.pk, taken.lease, stop=worker.stop) as stop:
+    with worker.leases.keep(job.pk, taken.lease, stop=worker.stop) as stop:
         outcomes = _left_run(taken, worker) or _run(taken, worker, stop, on_update)
         last = outcomes[-1]
         is_stopped = last.failure is not None and last.failure.code is FailureCode.INTERRUPTED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import timedelta
+from queue import SimpleQueue
 
 import pytest
 from django.db import DatabaseError
@@ -15,7 +16,7 @@ from review.models import DatabaseClock, Parent, Provenance, ReviewJob
 from review.recovery.close import Closing, move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.sweeps import run_job as running_module
-from review.sweeps.run_job import JobStop, RetryPolicy, Worker, run_job, take_job
+from review.sweeps.run_job import JobStop, Leases, RetryPolicy, Worker, run_job, take_job
 from review.vocabulary import FailureCode, JobNote
 from tests.builders import NOW, PARTITION, make_config
 from tests.helpers.held_worker import FakeExecutor, passes
@@ -98,7 +99,7 @@ class TestAnotherHost:
         other = worker(root, host="b")
         extended = replace(
             other,
-            prepare=lambda job: ReviewJob.objects.extend(job.pk, lease),
+            prepare=lambda job: ReviewJob.objects.extend({lease.token: job.pk}, lease.length),
         )
 
         with pytest.raises(JobNotClaimable):
@@ -192,12 +193,32 @@ class TestBeats:
         expire(held)
         monkeypatch.setattr(running_module.connection, "close", lambda: None)
         stops = {job_id: JobStop(threading.Event()) for job_id in leases}
+        tokens = {lease.token: (job_id, stops[job_id]) for job_id, lease in leases.items()}
 
-        for job_id, lease in leases.items():
-            running_module._beat(job_id, lease, stops[job_id], OneBeat())
+        Leases(tokens)._beat(LEASE, OneBeat())
 
         assert [stops[job_id].is_set() for job_id in (held, lost, recalled)] == [False, True, True]
         assert not ReviewJob.objects.lapsed().filter(pk=held).exists()
+
+    def test_go_on_while_one_job_runs_with_one_statement_for_all(self, monkeypatch):
+        beats: SimpleQueue[set[str]] = SimpleQueue()
+
+        def extend(_jobs, job_ids, _length):
+            beats.put(set(job_ids))
+            return set(job_ids)
+
+        monkeypatch.setattr(type(ReviewJob.objects), "extend", extend)
+        leases, stop = Leases(), threading.Event()
+        long, short = (new_lease(timedelta(seconds=0.04)) for _ in range(2))
+
+        with leases.keep(1, long, stop=stop):
+            with leases.keep(2, short, stop=stop):
+                while beats.get(timeout=10) != {long.token, short.token}:
+                    pass
+            while beats.get(timeout=10) != {long.token}:
+                pass
+
+        assert leases._ended.is_set()
 
 
 class TestClosings:

@@ -51,6 +51,23 @@ class TestSince:
         ]  # fmt: skip
         assert self.paths(root, notes=(NOTE_B,)) == [NOTE_B]
 
+    def test_files_outside_the_folders_of_notes_are_no_notes(self, root):
+        write_gate(root, "prose/x", make_gate("prose/x", body="Another test.\n"))
+        (root / "README.md").write_text(MARKED)
+        write_note(root, "kb/instructions/review-gates/prose/x.cases/one.md", MARKED)
+
+        found = check_clone(root, since="main")
+
+        assert found.notes == 0
+        assert found.notices[0].startswith("gates that changed: 1;")
+
+    def test_says_what_current_leaves_out(self, root):
+        write_note(root, "b.md", MARKED)
+
+        found = check_clone(root, since="main", current_only=True)
+
+        assert found.notices == ["1 notes left out by --current: none has a status"]
+
     def test_what_the_other_branch_changed_does_not_count(self, root):
         git(root, "checkout", "-q", "main")
         write_note(root, "b.md", MARKED)
@@ -141,14 +158,14 @@ class TestNewOnly:
         assert clone.known == 2
 
     def test_follows_a_note_that_was_renamed(self, root):
-        write_note(root, "deep/c.md", f"{MARKED}\nTBD: and more.\n")
+        write_note(root, "kb/notes/deep/c.md", f"{MARKED}\nTBD: and more.\n")
         (root / NOTE_A).unlink()
         git(root, "add", "-A")
 
         clone = check_clone(root, since="main", new_only=True, rules_only=True)
 
         assert [(item.note_path, item.line) for item in clone.findings] == [
-            (note_path("deep/c.md"), 7)
+            ("kb/notes/deep/c.md", 7)
         ]
         assert clone.known == 1
 

@@ -54,6 +54,24 @@ class TestIngest:
         assert result.exit == 1
         assert result.json["jobs"][0]["failure_code"] == "pairs-missing"
 
+    def test_blocks_that_go_nowhere_are_named(self, job):
+        first, second = (make_output(job.review_job_id, only=(number,)) for number in (1, 2))
+        token = ReviewJob.objects.get().sentinel_token.encode()
+        wanted = ("--review-job-id", job.review_job_id, "--input-file", "-")
+
+        mistyped = ingest(*wanted, stdin=first + second.replace(token, b"0badc0de"))
+        renumbered = ingest(*wanted, stdin=second.replace(token + b"/2", token + b"/1"))
+
+        (told,) = mistyped.json["jobs"][0]["problems"]
+        assert told == "a block with token 0badc0de, which no job has, was not taken"
+        (told,) = renumbered.json["jobs"][0]["problems"]
+        assert "pair 1, which has its review, was not taken: its sentinel names" in told
+
+    def test_who_gives_the_blocks_is_told_to_give_them_again(self, job):
+        wanted = ("--review-job-id", job.review_job_id, "--input-file", "-")
+
+        assert "to this command again" in ingest(*wanted, stdin=b"I could not.").error["hint"]
+
     @pytest.mark.parametrize(
         ("arguments", "code"),
         [

@@ -73,6 +73,19 @@ class TestRenamed:
         assert renames() == []
         assert gone() == ([], [])
 
+    def test_is_looked_at_where_it_is_now(self, root):
+        write_gate(root, "prose/y", make_gate("prose/y"))
+        strange = WARN.replace("A reader finds a note by its title", "Budgets were cut in May")
+        review_pairs(root, ("a.md", "prose/y"), review=strange)
+        (root / A).rename(root / B)
+        assert type_in(renames()[0]["command"]).exit == 0
+
+        (look,) = run("warn_selector", "--needs-a-look", "--note", B, "--json").json["needs_a_look"]
+        done = run("dispose_finding", look["findings"][0]["fingerprint"], "--as", "rejected")
+
+        assert (look["note_path"], done.exit) == (B, 0)
+        assert run("warn_selector", "--needs-a-look", "--json").json["needs_a_look"] == []
+
     def test_and_edited_is_carried_over_as_changed(self, root):
         (root / A).unlink()
         write_note(root, "b.md", LONG + "\nA last line.\n")

@@ -140,6 +140,7 @@ class TestGatesBehindTheOption:
             pytest.param(
                 "review_sweep", ("--runner", "rules", "--model", "rules", "--dry-run"), id="sweep"
             ),
+            pytest.param("next_review_job", ("--runner", "r", "--model", PARTITION), id="next"),
         ],
     )
     def test_are_refused_with_their_right_place(self, root, name, model, gates):
@@ -211,7 +212,14 @@ class TestNotes:
         command = ["next_review_job", "prose/x", "--current", "--model", PARTITION]
         done = run(*command, "--runner", "r", "--json")
 
-        assert "left out by options: not-current 2, without-status 2" in done.error["message"]
+        assert done.error["message"] == (
+            "no pair is in this scope; 2 notes left out by --current: none has a status"
+        )
+
+    def test_gates_are_named_or_all_meant(self, root):
+        done = run("review_target_selector", "--all-gates", "prose/x", "--json")
+
+        assert (done.exit, "not allowed with" in done.error["message"]) == (2, True)
 
     def test_a_note_among_the_gates_is_pointed_out(self, root):
         done = run("review_target_selector", "prose/x", note_path("a.md"), "--json")

@@ -8,7 +8,16 @@ from importlib import import_module
 import pytest
 
 from commonplace_site.catalogue import PROGRAM
-from tests.builders import NOTE, PARTITION, gate_path, make_gate, make_jobs, make_root, note_path
+from tests.builders import (
+    NOTE,
+    PARTITION,
+    gate_path,
+    make_gate,
+    make_jobs,
+    make_root,
+    note_path,
+    write_note,
+)
 from tests.helpers.commands import run
 from tests.helpers.queueing import queue
 from tests.helpers.reviewed import UNDECIDED, WARN, review_pairs
@@ -75,6 +84,17 @@ def test_parts_put_together_are_the_whole_and_a_summary_counts(command, name, fi
     assert len(lines) == len(counted["summary"]) <= 4
 
 
+def test_a_cursor_can_be_typed_as_it_is_printed(root):
+    for name in ("it's $HOME.md", "z.md"):
+        write_note(root, name)
+    review_pairs(root, ("it's $HOME.md", "prose/x"), ("z.md", "prose/x"), review=WARN)
+
+    more = run("warn_selector", "--limit", "1").out.splitlines()[-1].removeprefix("more: ")
+
+    (left,) = run("warn_selector", *shlex.split(more), "--json").json["entries"]
+    assert left["note_path"] == note_path("z.md")
+
+
 class TestNext:
     def steps(self, *options):
         return run("review_status", "--next", *options, "-q").out.splitlines()
@@ -117,6 +137,16 @@ class TestNext:
         ]
         assert len(acked) == 1
         assert after == [f"stale for {PARTITION}, 1: commonplace {take}"]
+
+    def test_a_pair_in_a_job_of_a_gate_that_is_not_named_is_not_taken_off(self, root):
+        review_pairs(root, ("a.md", "prose/x"))
+        make_jobs(root, ("a.md", "links/z"))
+
+        (step,) = [line for line in self.steps() if line.startswith("stale for")]
+
+        command = step.partition("commonplace next_review_job ")[2].partition(" --model")[0]
+        selected = run("review_target_selector", *command.split(), "--model", PARTITION, "--json")
+        assert f"stale for {PARTITION}, {len(selected.json['targets'])}:" in step
 
     def test_status_in_short_leaves_the_gates_out(self, filled):
         answer = run("review_status", "--summary", "--json").json

@@ -1,4 +1,4 @@
-"""Serves the tools of agents by the Model Context Protocol."""
+"""Serve the tools of agents by the Model Context Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serves the pages and the admin on this machine, and lets its user in by a link."""
+"""Serve the pages and the admin on this machine, and let its user in by a link."""
 
 from __future__ import annotations
 

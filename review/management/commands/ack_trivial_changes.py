@@ -9,8 +9,10 @@ last ack. Pairs that a person accepted without a review are listed, and left as 
 from __future__ import annotations
 
 from review.acceptance.ack_selection import ack_trivial_changes
+from review.jobs.provenance import unknown_partitions
 from review.management.kit import ACTOR, SCOPE, ExitCode, Option, Options, ReviewCommand
-from review.management.kit.output import left_out_lines, problem_lines, selection_request
+from review.management.kit.output import problem_lines, selection_request
+from review.selection.select import left_out_lines
 
 
 class Command(ReviewCommand):
@@ -49,6 +51,7 @@ class Command(ReviewCommand):
                 *problem_lines(result.problems),
             ),
             notices=(
+                *unknown_partitions([options["model"]], config=self.config),
                 *left_out_lines(result.left_out),
                 *(() if trivial else ("no trivial change in this scope",)),
             ),

@@ -8,6 +8,8 @@ scope: jobs are made of what is stale, a few at a time.
 
 from __future__ import annotations
 
+import shlex
+
 from review.jobs.claim import ClaimRequest, TakeRequest, take_jobs
 from review.jobs.job_documents import TakenJson
 from review.management import kit
@@ -49,18 +51,9 @@ class Command(kit.ReviewCommand):
     }
 
     def run(self, options: kit.Options) -> None:
-        has_scope = bool(options["gates"] or options["all_gates"])
-        narrowed = options["notes"] or options["current_only"]
-        kit.refuse(
-            {
-                "--note and --current narrow a scope: name gates, or --all-gates": (
-                    narrowed and not has_scope
-                ),
-                "a scope needs --model: a job is made for one partition": (
-                    has_scope and options["model"] is None
-                ),
-            }
-        )
+        has_scope = any(options[it] for it in ("gates", "all_gates", "notes", "current_only"))
+        needed = "a scope needs --model: a job is made for one partition"
+        kit.refuse({needed: has_scope and options["model"] is None})
         claim = kit.request_of(
             ClaimRequest,
             options,
@@ -71,7 +64,7 @@ class Command(kit.ReviewCommand):
         request = kit.request_of(TakeRequest, options, claim=claim, selection=scope)
         taken = take_jobs(request, corpus=self.corpus, now=self.now)
         ids = " ".join(str(job.review_job_id) for job in taken.jobs)
-        taken.answer = _ANSWER.format(ids=ids, actor=options["actor"])
+        taken.answer = _ANSWER.format(ids=ids, actor=shlex.quote(options["actor"]))
         self.show(taken, _lines(taken, ids))
 
 

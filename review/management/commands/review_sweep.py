@@ -15,9 +15,10 @@ from typing import ClassVar
 
 from review.jobs.costs import PricedEstimateJson
 from review.management import kit
-from review.management.kit.output import counted, left_out_lines, problem_lines
+from review.management.kit.output import counted, problem_lines
 from review.management.kit.sweeping import LIMITS, run_fixes, run_sweep, runner_arguments
 from review.runners.registry import find_runner
+from review.selection.select import left_out_lines
 from review.sweeps.limits import StopReason
 from review.sweeps.progress import GIVEN_UP, SENT, FailureGroupJson, PlanJson, SweepJson
 from review.vocabulary import RULES_PARTITION, Grouping
@@ -177,8 +178,8 @@ def _failure_lines(failures: list[FailureGroupJson]) -> kit.Lines:
 
 
 def _cost(answer: SweepJson) -> str:
-    cost = answer.cost
+    cost, is_free = answer.cost, answer.model_partition == RULES_PARTITION
     if cost.usd is None:
-        return "unknown" if cost.jobs_without_cost else "none"
+        return "unknown" if cost.jobs_without_cost and not is_free else "none"
     unknown = f", and {cost.jobs_without_cost} jobs that did not say" * bool(cost.jobs_without_cost)
     return f"${cost.usd:.2f}{unknown}"

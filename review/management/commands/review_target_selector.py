@@ -16,7 +16,7 @@ from review.management import kit
 from review.management.kit import output
 from review.models import batched
 from review.selection.documents import TargetJson
-from review.selection.select import Selection, select_targets
+from review.selection.select import Selection, left_out_lines, select_targets
 
 _CHUNK = 500
 _EMPTY = '":[]'
@@ -55,7 +55,7 @@ class Command(kit.ReadingCommand):
                 warnings=output.problem_lines(document.problems),
                 notices=(
                     *(rename.line for rename in document.renames),
-                    *output.left_out_lines(document.left_out),
+                    *left_out_lines(document.left_out),
                     output.summary_line(document.counts),
                 ),
             )

@@ -30,6 +30,8 @@ REPORTS = ("github", "sarif", "rdjsonl", "junit", "markdown")
 _KEY = attrgetter("note_path", "gate_path")
 _LOOK_KEY = attrgetter("note_path", "gate_path", "review_pair_id")
 _WORDS = {"decision": "decision", "gate": "gate_id", "note": "note_path"}
+_NARROWING = ("note", "gate", "model", "decision", "severity", "status", "confirmed_by", "after")
+_NOTHING = ("nothing in the queue matches these options", "the queue is empty")
 
 
 class Command(kit.ReadingCommand):
@@ -98,9 +100,9 @@ class Command(kit.ReadingCommand):
                 summary=summary,
                 next=following,
             )
-            self._show_queue(document)
+            self._show_queue(document, is_whole=not any(options[name] for name in _NARROWING))
 
-    def _show_queue(self, document: QueueJson) -> None:
+    def _show_queue(self, document: QueueJson, *, is_whole: bool) -> None:
         entries, gone = document.entries, document.deleted_notes
         self.show(
             document,
@@ -111,15 +113,15 @@ class Command(kit.ReadingCommand):
                 output.tail_lines(document),
             ),
             warnings=() if document.summary else output.problem_lines(document.problems),
-            notices=() if document.summary else self._notices(document),
+            notices=() if document.summary else self._notices(document, is_whole),
         )
 
-    def _notices(self, document: QueueJson) -> kit.Lines:
+    def _notices(self, document: QueueJson, is_whole: bool) -> kit.Lines:
         waiting, muted = document.waiting_findings, document.muted_findings
         findings = "finding waits" if waiting == 1 else "findings wait"
         is_empty = not (document.entries or document.deleted_notes)
         return kit.told(
-            ("the queue is empty", *self.corpus.lacking()) if is_empty else None,
+            (_NOTHING[is_whole], *self.corpus.lacking()) if is_empty else None,
             f"{waiting} {findings} for a new review: the gate changed since" if waiting else None,
             f"findings of muted gates, left out: {muted} (see --gate)" if muted else None,
         )

@@ -257,7 +257,7 @@ def _add(parser: Any, usage: str, what: Option) -> None:
         "type": _SHAPES.get(metavar, text) if metavar else None,
         "nargs": ("*" if is_many else "?") if usage.startswith("[") else "+" if is_many else None,
         "action": "extend" if extends else "store_true" if is_flag else None,
-        "default": [] if extends else None,
+        "default": [] if is_many and usage[0] in "[-" else None,
     }
     given = {key: value for key, value in settings.items() if value is not None}
     parser.add_argument(name, **given | what.settings)
@@ -283,9 +283,13 @@ NOTES: Arguments = {
     "--current": Option("only notes whose frontmatter says status: current", dest="current_only"),
 }
 SCOPE: Arguments = {
-    "[gates GATE_OR_BUNDLE...]": "gate ids (prose/source-residue), gate paths, or bundles (prose);"
-    " before --note",
-    "--all-gates": "every gate there is",
+    "gates": OneOf(
+        {
+            "[gates GATE_OR_BUNDLE...]": "gate ids (prose/source-residue), gate paths, or bundles"
+            " (prose); before --note",
+            "--all-gates": "every gate there is",
+        }
+    ),
     **NOTES,
 }
 SELECTION: Arguments = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import attrgetter
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 
 from review import settings
 from review.check import formats
-from review.documents.base import Key, ProblemJson, count_by, cursor_of, encode, key_of
+from review.documents.base import Key, ProblemJson, count_by, cursor_of, encode, grouped, key_of
 from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.states import QueueFindingJson
@@ -44,32 +45,17 @@ def summary_line(counts: Mapping[str, int]) -> str:
     return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
 
 
-_LEFT_OUT = {
-    "not-named": "notes left out by --note",
-    "not-current": "notes left out by --current",
-    "has-rule": "gates left out by --skip-rules",
-    "has-no-rule": "gates left out: they name no rule",
-    "applies-to-none": "gates left out: they apply to no note of the scope",
-    "not-flagged": "pairs left out by --flagged-by",
-    "not-repeatable": "pairs left out by --repeat: not reviewed exactly once as they are",
-    "other-reason": "pairs left out by --reason",
-    "trivial": "pairs left out by --skip-trivial",
-    "before-after": "pairs left out by --after",
-    "over-limit": "pairs left out by --limit",
-}
-
-
-def left_out_lines(left_out: Mapping[str, int]) -> Iterator[str]:
-    for why, number in left_out.items():
-        if why in _LEFT_OUT:
-            none = why == "not-current" and number == left_out.get("without-status")
-            yield f"{number} {_LEFT_OUT[why]}{': none has a status' if none else ''}"
+_PROBLEMS_SHOWN = 5
 
 
 def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
-    for problem in problems:
-        left_out = " (left out)" if problem.skipped else ""
-        yield f"{problem.path}: {problem.code}: {problem.message}{left_out}"
+    """One line for each problem; of one code the first few, and the number of the others."""
+    for code, found in grouped((str(problem.code), problem) for problem in problems).items():
+        for problem in found[:_PROBLEMS_SHOWN]:
+            left_out = " (left out)" if problem.skipped else ""
+            yield f"{problem.path}: {code}: {problem.message}{left_out}"
+        if (more := len(found) - _PROBLEMS_SHOWN) > 0:
+            yield f"{code}: {more} more, all in: commonplace review_status --summary --json"
 
 
 def counted(counts: Mapping[str, int], *, zeros: bool = True) -> str:
@@ -181,7 +167,7 @@ def tail_lines(document: Any) -> Iterator[str]:
         more = len(counts) - _COUNTS_SHOWN
         yield f"by {name}: {shown or 'none'}{f', and {more} more' if more > 0 else ''}"
     if document.next:
-        yield f"more: --after '{document.next}'"
+        yield f"more: --after {shlex.quote(document.next)}"
 
 
 def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:

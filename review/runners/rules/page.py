@@ -13,7 +13,7 @@ from review.domain.markdown.links import RuleInput, RuleLink
 from review.protocol.typed_review import TypedFinding, TypedReview
 from review.runners.rules.blocks import Block, BlockKind, read_blocks
 from review.runners.rules.words import safe_quote
-from review.vocabulary import Decision, ProblemCode, Severity
+from review.vocabulary import ACCEPTING_DECISIONS, GRAVITY, Decision, ProblemCode, Severity
 
 _HTML_H1 = re.compile(r"<h1\b[^<>]*>(.*?)</h1>", re.IGNORECASE | re.DOTALL)
 _TITLE_KEYS = ("title", "Title", "name", "fullname", "linkTitle", "subject")
@@ -189,8 +189,6 @@ def page_of(given: RuleInput) -> Page:
 
 
 MOST_FINDINGS = 20
-_GRAVITY = (Severity.INFO, Severity.WARN, Severity.FAIL)
-_DECISIONS = (Decision.PASS, Decision.WARN, Decision.FAIL)
 
 Findings = Iterator[TypedFinding]
 Find = Callable[[Page], Findings]
@@ -220,9 +218,9 @@ class Rule:
                 "Repair the frontmatter first; the rule `readable-frontmatter` says what is wrong.",
             )
         findings = list(dict.fromkeys(self.find(page)))
-        gravest = sorted(findings, key=lambda found: -_GRAVITY.index(found.severity))
+        gravest = sorted(findings, key=lambda found: -GRAVITY[found.severity])
         kept = set(gravest[:MOST_FINDINGS])
-        decision = _DECISIONS[_GRAVITY.index(gravest[0].severity)] if gravest else Decision.PASS
+        decision = ACCEPTING_DECISIONS[GRAVITY[gravest[0].severity] - 1 if gravest else 0]
         summary = f"{self._said(len(findings), decision)} {signature}"
         listed = tuple(found for found in findings if found in kept)
         return TypedReview(decision, listed, summary, self.advice if findings else "None.")

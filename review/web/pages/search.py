@@ -39,11 +39,11 @@ def search(request: HttpRequest) -> HttpResponse:
     with Corpus(settings.current()) as corpus:
         search_for = partial(search_texts, kinds=kinds, offset=offset, seconds=_INDEX_SECONDS)
         found = search_for(corpus, words) if words else SearchResult()
+        jumps = find_jumps(corpus, query)
     after = offset + PER_KIND
     counts = {kind.value: found.counts.get(kind, 0) for kind in SearchKind}
     has_more = any(counts[kind] > after for kind in kinds)
     paged: Paged[Any] = filters.page(following=(after,) if has_more else None)
-    jumps = find_jumps(query)
     return page(
         request,
         "review/search.html",

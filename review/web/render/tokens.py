@@ -229,9 +229,14 @@ def _named(children: Sequence[Token]) -> Iterator[Token]:
             yield Token("text", "", 0, content=str(token.attrGet("href") or "link"))
 
 
+_ADMONITION = {"admonition_open": "callout", "admonition_title_open": "word"}
+
+
 def _mark_callouts(tokens: Sequence[Token]) -> None:
-    """Turn a quotation that begins with `[!NOTE] words` into a box with these words above it."""
+    """Turn quotations that begin with `[!NOTE] words`, and admonitions, into boxes with a title."""
     for opening, _paragraph, text in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if opening.type in _ADMONITION:
+            opening.attrs = {"class": _ADMONITION[opening.type]}
         if opening.type != "blockquote_open" or text.type != "inline":
             continue
         found = _CALLOUT.match(text.content)

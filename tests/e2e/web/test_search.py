@@ -72,6 +72,10 @@ class TestSearch:
         for spelling in (f"job {pair.job_id}", f"Job %23{pair.job_id}", f"JOB-{pair.job_id}"):
             jumps = twin(web, f"/search?q={spelling}")["jumps"]
             assert jumps == [{"kind": "job", "key": str(pair.job_id), "text": ""}]
+        jumps = twin(web, f"/search?q=pair {pair.pk}")["jumps"]
+        assert jumps == [{"kind": "review", "key": str(pair.pk), "text": ""}]
+        (jump,) = twin(web, "/search?q=prose/x")["jumps"]
+        assert (jump["kind"], jump["key"]) == ("gate", "prose/x")
         printed = twin(web, f"/search?q=[{finding.fingerprint}]")["jumps"]
         assert printed == by_fingerprint
         assert (

@@ -232,3 +232,19 @@ class TestStarter:
         ]
 
         assert missing == []
+
+    def test_gates_leave_to_others_only_what_gates_of_the_set_judge(self):
+        manifest = tomllib.loads((STARTER / "manifest.toml").read_text(encoding="utf-8"))
+        without = {name for entry in manifest["copy"] for name in entry.get("without", ())}
+        copied = [path for path in GATES if f"review-gates/{gate_id(path)}.md" not in without]
+        lenses = "|".join({path.parent.name for path in GATES})
+
+        named = {
+            name
+            for path in copied
+            for name in re.findall(
+                rf"`((?:{lenses})/[a-z0-9-]+)`", path.read_text(encoding="utf-8")
+            )
+        }
+
+        assert named - {gate_id(path) for path in copied} == set()

@@ -114,6 +114,11 @@ class TestForPeople:
         assert any("cost: unknown" in line for line in sweep_lines(answer(cost=cost(None, 3))))
         assert any("cost: none" in line for line in sweep_lines(answer()))
 
+    def test_rules_cost_nothing(self):
+        free = answer(model_partition="rules", cost=cost(None, 3))
+
+        assert "cost: none; time: 1:01:11" in sweep_lines(free)
+
     def test_each_reason_of_failure_is_one_row_however_long(self):
         group = FailureGroupJson(
             failure_code="runner-error",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from review.domain.markdown.flavours import flavour_of
 from review.web.render.markdown import MAX_HTML, FindingMark, render_markdown, render_plain
 from review.web.render.tokens import Look
 from tests.hostile import HOSTILE, harmless
@@ -207,6 +208,14 @@ class TestMarkdown:
         assert "Mind the gap" in shown.text
         assert "It is wide." in shown.text
         assert "WARNING" not in shown.text
+
+    def test_an_admonition_of_mkdocs_is_a_callout(self):
+        look = Look(to_notes, flavour=flavour_of("mkdocs"))
+
+        shown = Elements(render_markdown('!!! note "Mind the gap"\n    It is wide.\n', look=look))
+
+        assert shown.of("div") == [{"class": "callout"}]
+        assert shown.of("p") == [{"class": "word"}, {}]
 
     def test_code_in_a_known_language_is_coloured(self):
         html = render_markdown("```python\nreturn 'x'  # why\n```\n\n```nolanguage\nreturn\n```\n")
