@@ -29,7 +29,6 @@ from review.protocol.output import parse_output
 from review.protocol.prompt import PromptGate, PromptNote, PromptRequest, render_prompt
 from review.protocol.sentinels import ExpectedPair
 from review.runners.outcome import RunnerOutcome
-from review.runners.run import collect_run, read_record
 from review.settings import Config
 from review.vocabulary import OPEN_JOB_STATUSES, JobStatus
 
@@ -202,6 +201,8 @@ _RUN = re.compile(r"run-([1-9][0-9]{0,3})")
 
 def next_run_folder(job: ReviewJob, *, config: Config) -> Path:
     """Return the folder for the output of the job's next run; they are numbered from 1."""
+    from review.runners.run import read_record  # takes 15 ms
+
     begun = [folder for folder in run_folders(job, config=config) if read_record(folder)]
     number = int(begun[-1].name.removeprefix("run-")) if begun else 0
     return _job_folder(job, config) / f"run-{number + 1}"
@@ -219,6 +220,8 @@ def run_folders(job: ReviewJob, *, config: Config) -> list[Path]:
 
 def left_outcomes(job: ReviewJob, *, config: Config) -> list[RunnerOutcome]:
     """Return the known outcomes of the runs; only for a job whose parent is gone."""
+    from review.runners.run import collect_run
+
     found = [collect_run(folder, config=config) for folder in run_folders(job, config=config)]
     return [outcome for outcome in found if outcome is not None]
 

@@ -71,7 +71,8 @@ def close_job(
     :raises JobMoved, JobReplaced, LeaseLost: it was taken from us meanwhile.
     """
     (job, outcome, lease), missing = closing, dict[int, str]()
-    text, failure = outcome.text, outcome.failure
+    text, no_output = outcome.text, FailureCode.NO_OUTPUT
+    failure = outcome.failure or RunnerFailure(no_output, "the worker produced no output")
     if text is not None:
         if told is None:
             request = closing.request(actor)
@@ -87,10 +88,8 @@ def close_job(
         found = read_output(job, text, names_of(job, config))
         missing = dict(found.missing)
         begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{told.message}; {_CUT_OFF}")
-        no_output = RunnerFailure(FailureCode.NO_OUTPUT, told.message)
-        failure = failure or (begun if found.is_begun else no_output)
-    if failure is None:
-        failure = RunnerFailure(FailureCode.NO_OUTPUT, "the worker produced no output")
+        refused = begun if found.is_begun else RunnerFailure(no_output, told.message)
+        failure = outcome.failure or refused
     require_lease(require_job(job.pk), lease)
     with transaction.atomic():
         move_to_failed(job, failure, actor=actor, telemetry=outcome.telemetry, lease=lease, now=now)

@@ -87,9 +87,9 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     roots = [] if has_notes(into, Config.note_roots) else roots or _roots_in(into, into, _USUAL)
     if roots:
         named = ", ".join(f'"{folder}"' for folder in (*roots, NOTES_FOLDER))
-        starter[SETTINGS] = starter[SETTINGS].replace(
-            _UNSET_ROOTS, f"roots = [{named}]".encode(), 1
-        )
+        with_roots = starter[SETTINGS].replace(_UNSET_ROOTS, f"roots = [{named}]".encode(), 1)
+        others = b'excludes = ["node_modules", "vendor"]' if "." in roots else b"# excludes = []"
+        starter[SETTINGS] = with_roots.replace(b"# excludes = []", others, 1)
     for folder in {*(Path(target).parent for target in starter), Path(NOTES_FOLDER)}:
         _refuse_taken(into, folder)
     kept = [target for target in sorted(starter) if os.path.lexists(into / target)]

@@ -271,6 +271,8 @@ class TestFoldersOfNotes:
         assert (before["roots"], again["roots"], again["differing"]) == (roots, [], [])
         assert f"notes are taken from: {', '.join(roots)} (roots" in done.err or not roots
         monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
+        notes = tomllib.loads((tmp_path / "kb/review.toml").read_text())["notes"]
+        assert ("node_modules" in notes.get("excludes", [])) is ("." in roots)
         if roots:
             assert run("review_status", "--json").json["notes"] >= len(roots)
 

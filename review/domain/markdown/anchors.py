@@ -19,7 +19,7 @@ _BLOCK_ID = re.compile(r"(?:^|\s)\^([\w-]+)\s*$", re.MULTILINE)
 _HTML_HEADING = re.compile(r"<h[1-6]\b[^<>]*>(.*?)</h[1-6]>", re.IGNORECASE | re.DOTALL)
 _INCLUDES = re.compile(
     r"\{\{[<%]-?\s*[\w/.-]*(?:include|readfile|partial|transclude|snippet|render)"
-    r"|\{%-?\s*(?:include|for\b)|--8<--|^\s*<[A-Z]\w*[^<>]*/>|\{\{\s*(?:include|\w+:)|^!\[\[[^.\]]+\]\]"
+    r"|\{%-?\s*(?:include|for\b)|\{!|--8<--|^\s*<[A-Z]\w*[^<>]*/>|\{\{\s*(?:include|\w+:)|^!\[\[[^.\]]+\]\]"
     r"|^\s*===[!+]? \""  # tabs, of which a site makes anchors
     r"|^\s*[`~:]{3,}\s*\{[\w:-]+\}|(?<!!)\[\]\(#"  # MyST, whose labels are of any note
 )

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from itertools import chain
 from operator import attrgetter
 
-from review.check.lock import queue_report
 from review.documents.base import count_by, problem_json
 from review.findings.states import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
@@ -87,6 +86,8 @@ class Command(kit.ReadingCommand):
         # Notes that are gone are few, and end the listing.
         gone = () if summary else queue.deleted_notes
         if shape in REPORTS:
+            from review.check.lock import queue_report  # takes 20 ms
+
             output.write_report(self, queue_report(part, queue.problems, corpus), shape=shape)
         elif shape == "csv":
             self.write_raw(queue_csv(chain(part, gone)))

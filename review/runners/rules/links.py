@@ -69,22 +69,23 @@ _CONTENTS = re.compile(
     "Correct the path, create the note, or take the link out.",
 )
 def unresolved_links(page: Page) -> Findings:
+    inside = [link for link in page.given.links if not link.external and _is_address(link)]
     broken = [
         link
-        for link in page.given.links
+        for link in inside
         if link.resolved is None
-        and not link.external
-        and _is_address(link)
         and not any(
             f"{mark}{link.target}" in code
             for code in _CODE.findall(page.line(link.line))  # which shows how it is written
             for mark in "[("
         )
     ]
+    # Where most lead nowhere, the note may be of another place, or of a builder that is not known.
+    is_piece = len(broken) >= _MANY and len(broken) * 2 > len(inside)
     told = Counter[RuleLink]()
     for link in broken[:_MOST_BROKEN]:
         said = f"the link {shown(link.target)} leads nowhere"
-        severity = info_if(_is_doubtful(page, link))
+        severity = info_if(is_piece or _is_doubtful(page, link))
         yield page.link_finding(link, said, severity=severity, nth=told[link])
         told[link] += 1
 

@@ -10,8 +10,6 @@ from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
 
 
 class Repository(frozenset):
-    """Folders, of which two hold pages; pictures stay out of git."""
-
     def pages_in(self, folder):
         return {"kb/notes": 3, "kb/notes/b": 2}.get(folder, 0)
 
@@ -101,8 +99,7 @@ class TestUnresolvedLinks:
         ],
     )
     def test_only_remarks_on_pages_of_a_folder_that_a_build_may_bring(self, target, severity):
-        folders = Repository({"kb/notes", "kb/notes/b"})
-        given = {"flavour": "docusaurus", "repository": folders}
+        given = {"flavour": "docusaurus", "repository": Repository({"kb/notes", "kb/notes/b"})}
         links = (RuleLink(target, 1, None, external=False),)
         review = review_of("unresolved-links", "See it.\n", links=links, **given)
 
@@ -129,26 +126,35 @@ class TestUnresolvedLinks:
         [
             pytest.param("../exec/README.md", Severity.INFO, id="up-to-no-folder"),
             pytest.param("../b/c.md", Severity.WARN, id="up-to-a-folder"),
-            pytest.param("exec/README.md", Severity.WARN, id="down"),
             pytest.param("/kb/b.md", Severity.INFO, id="page-of-a-folder"),
             pytest.param("c.svg", Severity.INFO, id="left-out-by-git"),
-            pytest.param("media/c.png", Severity.INFO, id="left-out-from-the-root"),
+            pytest.param("media/c.png", Severity.INFO, id="left-out-of-the-root"),
         ],
     )
     def test_only_remarks_on_what_is_of_another_repository_or_not_in_git(self, target, severity):
         links = (RuleLink(target, 1, None, external=False),)
-        folders = Repository({"kb/notes", "kb/b"})
-        review = review_of("unresolved-links", "See it.\n", links=links, repository=folders)
+        given = {"links": links, "repository": Repository({"kb/notes", "kb/b"})}
+        review = review_of("unresolved-links", "See it.\n", **given)
 
         assert [found.severity for found in review.findings] == [severity]
+
+    @pytest.mark.parametrize(
+        ("gone", "there", "severity"),
+        [(3, 2, Severity.INFO), (3, 3, Severity.WARN), (2, 0, Severity.WARN)],
+    )
+    def test_only_remarks_where_most_links_of_the_note_lead_nowhere(self, gone, there, severity):
+        links = [RuleLink(f"{n}.md", 1, None, external=False) for n in range(gone)]
+        links += [RuleLink(f"t{n}.md", 1, f"kb/t{n}.md", external=False) for n in range(there)]
+        review = review_of("unresolved-links", "See it.\n", links=tuple(links))
+
+        assert {found.severity for found in review.findings} == {severity}
 
     def test_only_remarks_in_a_page_with_an_address_of_its_own(self):
         links = (RuleLink("b.html", 4, None, external=False),)
         text = "---\npermalink: /x/\n---\nSee [it](b.html).\n"
-        given = {"flavour": "jekyll", "repository": Repository({"kb/notes"})}
-        (found,) = review_of("unresolved-links", text, links=links, **given).findings
+        review = review_of("unresolved-links", text, links=links, repository=Repository())
 
-        assert found.severity is Severity.INFO
+        assert [found.severity for found in review.findings] == [Severity.INFO]
 
     def test_only_remarks_on_a_file_beside_a_page_of_hugo(self):
         links = (RuleLink("a.png", 1, None, external=False),)
@@ -293,6 +299,7 @@ class TestBrokenAnchors:
             ("%C3%BCber-uns", "## Über uns"),
             ("概要", "## 概要"),
             ("top", "text"),
+            ("any", "{!parts/any.md!}"),
             ("comments", "text"),
             ("L12", "text"),
         ],
