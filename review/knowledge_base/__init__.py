@@ -37,6 +37,7 @@ from review.knowledge_base.notes import (
     NotePlacing,
     NoteText,
     as_named,
+    facts_in,
     facts_of_text,
     load_notes,
     replace_note,
@@ -136,7 +137,7 @@ class Corpus:
         return digests
 
     def facts_of(self, note: NoteText) -> NoteFacts:
-        facts = facts_of_text(note)
+        facts = facts_in(self._index, note) or facts_of_text(note)
         return self._places.place(replace(facts, problems=as_named(facts.problems)))
 
     @cached_property

@@ -211,6 +211,15 @@ def _read(
     return row
 
 
+def facts_in(index: FileIndex, note: NoteText) -> NoteFacts | None:
+    """Return the facts of a text that the index has; None of any other."""
+    row = index.notes.get(note.path)
+    if row is None or row.sha256 != note.sha256:
+        return None
+    _signature, sha256, status, kind, problems, links = row
+    return NoteFacts(note.path, note.disk_path, sha256, status, index.kinds[kind], problems, links)
+
+
 def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Keep notes with conflict marks of Git, because they were requested by name."""
     return tuple(

@@ -116,6 +116,24 @@ class TestForeignIndex:
         assert FileIndex(path, root=str(root), clock_ns=lambda: 1).notes == {}
 
 
+class TestTexts:
+    def test_that_the_index_has_are_read_once(self, root, monkeypatch):
+        with make_corpus(root) as corpus:
+            known = {note.path: note for note in corpus.notes().notes}
+        monkeypatch.setattr("review.knowledge_base.facts_of_text", lambda _note: pytest.fail())
+
+        with make_corpus(root) as corpus:
+            found = {path: corpus.facts_of(corpus.read_note(path)) for path in NOTES}
+
+        assert found == known
+
+    def test_that_were_edited_since_are_read_again(self, root):
+        write(root, "kb/notes/1.md", "---\nstatus: edited\n---\nNote\n")
+
+        with make_corpus(root) as corpus:
+            assert corpus.facts_of(corpus.read_note("kb/notes/1.md")).status == "edited"
+
+
 class TestSave:
     ROW = NoteRow(StatSignature(1, 2, 3, 4, 5), "0" * 64, "", 0, ())
 
