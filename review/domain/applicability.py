@@ -112,7 +112,7 @@ _SCRIPTS = {
     "zh": re.compile("[\u4e00-\u9fff]"),
     "ru": re.compile("[\u0400-\u04ff]"),
 }
-_FOREIGN = re.compile("[\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_ANY_SCRIPT = re.compile("|".join(script.pattern for script in _SCRIPTS.values()))
 _SHARE = {"ja": 0.05}  # of the letters; kana stand among ideographs
 _SMALL_WORDS = {
     "en": "the and of to is that it with for are this be on as not which from by",
@@ -132,7 +132,7 @@ _LANGUAGES = {
 
 def language_of(text: str) -> str:
     prose = _CODE.sub(" ", text[:_READ])
-    letters = len(_LETTER.findall(prose)) if _FOREIGN.search(prose) else 0
+    letters = len(_LETTER.findall(prose)) if _ANY_SCRIPT.search(prose) else 0
     for name, script in _SCRIPTS.items():
         if letters and len(script.findall(prose)) > letters * _SHARE.get(name, 0.3):
             return name
