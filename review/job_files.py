@@ -234,6 +234,13 @@ class ArtifactStore:
             raise OutputNotReadable(f"{path} is larger than {MAX_OUTPUT_BYTES:,} bytes")
         return data
 
+    def has_output(self, path: str) -> bool:
+        """Return True where a file is, which `read_output` may refuse yet."""
+        try:
+            return (self._config.root / path).is_file()
+        except OSError:
+            return False
+
     def folders(self) -> list[str]:
         """The names of all folders in the artifacts folder, sorted; none when it is not there."""
         with suppress(OSError), os.scandir(self._config.artifacts) as entries:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -130,10 +129,10 @@ def jobs_with_output(*, actor: str | None, config: Config) -> Iterator[int]:
     """Yield the open jobs, of `actor` or all, that have an output, oldest first."""
     of_actor = {} if actor is None else {"claimed_by": actor}
     jobs = ReviewJob.objects.open().filter(**of_actor).order_by("pk")
+    store = ArtifactStore(config)
     for job_id, path in jobs.values_list("pk", "bundle_output_path"):
-        with suppress(OutputNotReadable):
-            if ArtifactStore(config).read_output(path):
-                yield job_id
+        if store.has_output(path):
+            yield job_id
 
 
 def read_jobs(
