@@ -67,13 +67,9 @@ def path_below(root: str, raw: str) -> str:
 
 def name_problem(path: str) -> str:
     """Return why this name is not one we can show, store and open again; `""` when it is."""
-    if path.isascii() and path.isprintable():
-        size = len(path)
-    elif found := _FORBIDDEN.search(path):
+    if found := _FORBIDDEN.search(path):
         return f"the name contains the forbidden character U+{ord(found[0]):04X}"
-    else:
-        size = len(path.encode())
-    if size > MAX_PATH_BYTES:
+    if (size := len(path.encode())) > MAX_PATH_BYTES:
         return f"the path has {size} bytes; at most {MAX_PATH_BYTES} are supported"
     return ""
 
