@@ -53,11 +53,6 @@ def django_commands() -> list[str]:
     return sorted({name for package in packages for name in _names(package)})
 
 
-def script_name(command: str) -> str:
-    """The console script of a command: `commonplace-claim-review-job`."""
-    return f"{PROGRAM}-{command.replace('_', '-')}"
-
-
 def find_command(word: str) -> tuple[str, CommandKind]:
     """The command that `word` names, with underscores or dashes, and whose it is.
 
@@ -144,7 +139,7 @@ def _described(name: str) -> dict[str, Any]:
     actions = [action for action in parser._actions if action.dest != "help"]
     return {
         "name": name,
-        "script": script_name(name),
+        "script": f"{PROGRAM}-{name.replace('_', '-')}",
         "help": command.help,
         "schema": command.schema or None,
         "usage": " ".join(parser.format_usage().removeprefix("usage: ").split()),

@@ -203,22 +203,12 @@ STANDARD_OUTPUT = "standard output"
 
 
 class _Whole(io.FileIO):
-    """A file that takes all it is given or raises, though it may take a part at a time.
-
-    What is not buffered has nobody else to write the rest: a full disk, a pipe whose reader stops or
-    that was made non-blocking take a part and say so by a number that text streams do not look at.
-    """
+    """A file that waits where a pipe, which somebody made non-blocking, takes nothing now."""
 
     def write(self, data: Any, /) -> int:
-        rest = memoryview(data).cast("B")
-        whole = rest.nbytes
-        while rest:
-            written = super().write(rest)
-            if written is None:
-                select.select([], [self], [])
-            else:
-                rest = rest[written:]
-        return whole
+        while (written := super().write(data)) is None:
+            select.select([], [self], [])
+        return written
 
 
 class _Answers(_Whole):
@@ -255,15 +245,13 @@ def _steady(stream: TextIO | None, kind: type[io.FileIO]) -> TextIO:
         return Path(os.devnull).open("w", encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper):
         return stream
-    is_buffered = isinstance(stream.buffer, io.BufferedWriter)
-    if not isinstance(stream.buffer.raw if is_buffered else stream.buffer, io.FileIO):
+    raw = getattr(stream.buffer, "raw", stream.buffer)
+    if not isinstance(raw, io.FileIO):
         return stream
     stream.flush()
-    raw = kind(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(raw) if is_buffered else raw,
+        io.BufferedWriter(kind(stream.fileno(), "w", closefd=False)),
         encoding="utf-8",
         errors="backslashreplace",
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
+        line_buffering=stream.line_buffering or stream.buffer is raw,
     )

@@ -59,8 +59,7 @@ def _set_up_web() -> None:
     from django.conf import settings
     from django.utils.module_loading import import_string
 
-    is_team = os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS
-    extras = "web,team" if is_team else "web"
+    extras = "web,team" if os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS else "web"
     hint = f"what they need: pip install '.[{extras}]'"
     with _needs(WebPartMissing, "the pages need", hint):
         django.setup()

@@ -122,8 +122,7 @@ def slug(text: str, *, max_bytes: int = 80) -> str:
     if kept == text and 0 < len(kept) <= max_bytes:
         return kept
     digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_SLUG_HASH_LENGTH]
-    room = max(0, max_bytes - len(digest) - 1)
-    stem = kept[:room].rstrip(".-@")
+    stem = kept[: max(0, max_bytes - len(digest) - 1)].rstrip(".-@")
     return (f"{stem}-{digest}" if stem else digest)[:max_bytes]
 
 

@@ -32,7 +32,7 @@ from review.models import (
     batched,
 )
 from review.protocol.output import strip_escapes
-from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
+from review.protocol.typed_review import WHOLE_NOTE, ReviewFinding, TypedReview
 from review.settings import Config
 from review.store import refusal_of
 from review.vocabulary import Decision, JobStatus, NotAccepted, PairStatus, Severity
@@ -233,7 +233,7 @@ def _typed(block: ReviewBlockJson) -> TypedReview:
     return TypedReview(
         decision=Decision(block.decision),
         findings=tuple(
-            TypedFinding(Severity(item.severity), _line(item.text), _line(item.quote), WHOLE_NOTE)
+            ReviewFinding(Severity(item.severity), _line(item.text), _line(item.quote), WHOLE_NOTE)
             for item in block.findings
         ),
         summary=_line(block.summary),

@@ -124,8 +124,7 @@ def money(raw: str) -> Decimal:
     amount = Decimal(0)
     with suppress(InvalidOperation):
         amount = Decimal(raw)
-    is_sum = amount.is_finite() and amount > 0
-    _require(is_sum, f"{raw!r} is not an amount above 0, such as 2.50")
+    _require(amount.is_finite() and amount > 0, f"{raw!r} is not an amount above 0, such as 2.50")
     return amount
 
 
@@ -180,8 +179,7 @@ def word(raw: str) -> str:
 
 def digest(raw: str) -> str:
     digits = raw.strip().lower()
-    is_digest = re.fullmatch("[0-9a-f]{64}", digits)
-    _require(is_digest, f"{raw!r} is no SHA-256: expected 64 hex digits")
+    _require(re.fullmatch("[0-9a-f]{64}", digits), f"{raw!r} is no SHA-256: expected 64 hex digits")
     return digits
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from review.domain.markdown.anchors import shown_text
 from review.domain.markdown.document import COMMENT, MARKER, MATH, MarkdownDocument
-from review.protocol.typed_review import TypedFinding
+from review.protocol.typed_review import ReviewFinding
 from review.runners.rules.words import safe_quote
 from review.vocabulary import Severity
 
@@ -232,14 +232,14 @@ class Block:
         before: int = 0,
         end: int | None = None,
         severity: Severity = Severity.WARN,
-    ) -> TypedFinding:
+    ) -> ReviewFinding:
         """Make a finding that quotes the line around an offset, or the row; not beyond `end`."""
         start = self.text.rfind("\n", 0, at) + 1
         if at - before > start:
             start = self.text.find(" ", at - before, at) + 1 or at - before
         cut = start + _LONGEST_EXCERPT if end is None else end
         quote = self.row or self.text[start:cut].lstrip().partition("\n")[0]
-        return TypedFinding(severity, said, safe_quote(quote), self.line_at(at))
+        return ReviewFinding(severity, said, safe_quote(quote), self.line_at(at))
 
 
 def read_blocks(document: MarkdownDocument, *, first_line: int) -> Iterator[Block]:

@@ -66,7 +66,9 @@ class TestScripts:
         scripts = PYPROJECT["project"]["scripts"]
         commands = [*catalogue.review_commands(), *catalogue.site_commands()]
 
-        assert set(scripts) - {"commonplace"} == {catalogue.script_name(c) for c in commands}
+        assert set(scripts) - {"commonplace"} == {
+            f"commonplace-{name.replace('_', '-')}" for name in commands
+        }
 
     def test_every_script_enters_by_the_same_door(self):
         scripts = PYPROJECT["project"]["scripts"]
