@@ -14,11 +14,18 @@ import select
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from commonplace_site.catalogue import PROGRAM, CommandKind, document, find_command, overview
+from commonplace_site.catalogue import (
+    DJANGO,
+    OURS,
+    PROGRAM,
+    document,
+    find_command,
+    load_command,
+    overview,
+)
 from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps, serve_mcp
 from review.errors import ExitCode, ReviewError, UsageRefused
 
@@ -38,8 +45,6 @@ _MACHINE_FAULTS = frozenset(
 
 
 class Interrupted(ReviewError):
-    """The user pressed Ctrl-C."""
-
     exit_code = ExitCode.INTERRUPTED
 
 
@@ -103,27 +108,22 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return _help(rest)
     if word.startswith("-"):
         raise UsageRefused(f"the first word is a command, not {word}", hint=f"see: {PROGRAM} help")
-    name, kind = find_command(word)
-    if kind is CommandKind.DJANGO:
+    name, owner = find_command(word)
+    if owner == DJANGO:
         return _run_django(name, rest)
     if name == MCP and not rest:
         serve_mcp()
         return int(ExitCode.DONE)
-    if kind is CommandKind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
+    if owner == OURS and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
         return _help([name, "--json"])
-    return _run_review(name, kind, rest)
+    return _run_review(name, owner, rest)
 
 
-def _run_review(name: str, kind: CommandKind, rest: Sequence[str]) -> int:
-    if kind is CommandKind.REVIEW:
-        load_apps(CLI_SETTINGS)
-        module = import_module(f"review.management.commands.{name}")
-    else:
-        load_apps(CLI_SETTINGS if name == MCP else WEB_SETTINGS)
-        module = import_module(f"commonplace_site.management.commands.{name}")
-    command = module.Command()
+def _run_review(name: str, owner: str, rest: Sequence[str]) -> int:
+    load_apps(CLI_SETTINGS if owner == OURS or name == MCP else WEB_SETTINGS)
+    command = load_command(owner, name)
     gc.freeze()
-    if kind is CommandKind.REVIEW:
+    if owner == OURS:
         # It lives for a moment and its rows form no cycles: a queue of 15,000 findings spent a
         # third of its time in collections that freed nothing.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)

@@ -19,8 +19,7 @@ class WebPartMissing(ReviewError):
     """A package that only the pages need is not installed; the commands work without it."""
 
 
-class McpMissing(ReviewError):
-    """The SDK of the Model Context Protocol is not installed."""
+class McpMissing(ReviewError): ...
 
 
 def serve_mcp() -> None:

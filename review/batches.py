@@ -217,7 +217,6 @@ class BatchCollector:
         return self._each(lambda batch, shown: None)
 
     def collect(self) -> BatchesJson:
-        """Take in the results of the batches that have ended."""
         return self._each(self._collect)
 
     def cancel(self) -> BatchesJson:

@@ -19,8 +19,7 @@ _NAME = re.compile(r"[a-z0-9+]+(?:-[a-z0-9+]+)*")
 _EXPECTED = "expected letters, digits and + with . _ : - / or spaces between them"
 
 
-class ModelNameRefused(InputRejected):
-    """A model name or effort from which no partition can be named."""
+class ModelNameRefused(InputRejected): ...
 
 
 def build_model_partition(
@@ -50,7 +49,6 @@ def model_part(partition: str) -> str:
 
 
 def effort_part(partition: str) -> str | None:
-    """Return the effort of a partition, if it has one."""
     return partition.partition(EFFORT_SEPARATOR)[2] or None
 
 

@@ -207,8 +207,7 @@ def _finish(intake: Intake, *, config: Config, store_id: str) -> IngestedJobJson
     return show_ingested(job, intake.pairs, findings, problems, config=config)
 
 
-class BadBlock(InputRejected):
-    """A review is for a pair that the job does not have, or for one that has a review already."""
+class BadBlock(InputRejected): ...
 
 
 def submit_reviews(

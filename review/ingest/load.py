@@ -38,28 +38,22 @@ from review.vocabulary import (
 )
 
 
-class JobAlreadyCompleted(Conflict):
-    """The job has all its reviews."""
+class JobAlreadyCompleted(Conflict): ...
 
 
-class JobReplaced(Conflict):
-    """A new job took this one's pairs over."""
+class JobReplaced(Conflict): ...
 
 
-class NothingMissing(Conflict):
-    """The job failed, and no pair of it waits for a review."""
+class NothingMissing(Conflict): ...
 
 
-class JobMoved(Conflict):
-    """Another process moved the job in the meantime."""
+class JobMoved(Conflict): ...
 
 
-class NoOutput(InputRejected):
-    """There is no output file, or nothing in it."""
+class NoOutput(InputRejected): ...
 
 
-class NoBlocks(InputRejected):
-    """The output holds no block of this job's token."""
+class NoBlocks(InputRejected): ...
 
 
 _NOT_WHOLE = (OutputNotReadable, NoOutput, NoBlocks)

@@ -110,7 +110,6 @@ def finish_job_files(*, config: Config) -> list[int]:
 
 
 def load_job_files(job_ids: Sequence[int], *, config: Config) -> Iterator[JobFiles]:
-    """Yield the files of jobs, one job's texts at a time."""
     store_id = ReviewStore.objects.identity()
     jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
     rows = ReviewPair.objects.filter(job_id__in=job_ids).with_names()

@@ -187,8 +187,6 @@ class IngestedJson(Document, kw_only=True):
 
 
 class LeftQueuedJson(Document, kw_only=True):
-    """A job that a runner cannot judge."""
-
     review_job_id: int
     reason: str
 
@@ -261,8 +259,6 @@ class DispositionEventJson(Document, kw_only=True):
 
 
 class DecisionEventJson(Document, kw_only=True):
-    """A decision that a person set on a review."""
-
     review_pair_id: int
     decision: str
     actor: str

@@ -30,8 +30,6 @@ class Sentinel:
 
 @dataclass(frozen=True)
 class ExpectedPair:
-    """A pair that was requested, by its ordinal in the job."""
-
     ordinal: int
     note_path: str
     gate_id: str

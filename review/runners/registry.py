@@ -25,8 +25,7 @@ _UNDECLARED = RunnerSettings(name="")
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 
 
-class RunnerCannot(UsageRefused):
-    """The runner has no place for a model or an effort, or cannot edit files."""
+class RunnerCannot(UsageRefused): ...
 
 
 class Access(StrEnum):
@@ -38,8 +37,6 @@ class Access(StrEnum):
 
 
 class Dialect(StrEnum):
-    """Format in which a CLI reports its run; each has an adapter."""
-
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
     GEMINI = "gemini"

@@ -130,7 +130,6 @@ class LinkBase:
 
     @cached_property
     def own_addresses(self) -> Mapping[str, str]:
-        """The addresses by the paths of the notes that have one."""
         return {path: address for address, path in self.addresses.items()}
 
     @cached_property

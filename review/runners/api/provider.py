@@ -232,7 +232,6 @@ class ApiProvider(ABC):
             return document
 
     def submit(self, bodies: Mapping[str, Mapping[str, Any]]) -> BatchState:
-        """Send requests by custom id, as one batch."""
         with self._translated():
             return self._state(self._submit(bodies))
 

@@ -235,7 +235,6 @@ def _gemini_failure(error: object, exit_code: int | None) -> RunnerFailure | Non
 
 
 def read_text(run: Run) -> Account:
-    """All of stdout is the answer."""
     return Account(answer=without_escapes(run.stdout))
 
 

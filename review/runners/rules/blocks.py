@@ -211,7 +211,6 @@ class Block:
         return self.inline.links
 
     def link_at(self, offset: int) -> InlineLink | None:
-        """Return the link that covers an offset of the text."""
         before = bisect_right(self.links, offset, key=lambda link: link.start)
         link = self.links[before - 1] if before else None
         return link if link and offset < link.end else None
@@ -221,7 +220,6 @@ class Block:
         return self.text.split("\n")
 
     def line_at(self, offset: int) -> int:
-        """Return the line of the note for the character at `offset` of `text`."""
         return self.line + self.text.count("\n", 0, offset)
 
     def finding(

@@ -40,8 +40,6 @@ _TEXTS = _PROSE | {
 
 @dataclass(frozen=True)
 class Page:
-    """The parsed parts of one note, shared by the rules."""
-
     given: RuleInput
 
     @cached_property

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace_site import catalogue
-from commonplace_site.catalogue import CommandKind, find_command
+from commonplace_site.catalogue import DJANGO, OURS, SITE, find_command
 from review.errors import ExitCode
 from tests.helpers.refusals import refuses
 
@@ -21,18 +21,12 @@ class TestFindCommand:
     @pytest.mark.parametrize(
         ("word", "name", "kind"),
         [
-            pytest.param(
-                "ingest_bundle_output", "ingest_bundle_output", CommandKind.REVIEW, id="ours"
-            ),
-            pytest.param(
-                "ingest-bundle-output", "ingest_bundle_output", CommandKind.REVIEW, id="dashes"
-            ),
-            pytest.param("serve", "serve", CommandKind.SITE, id="site"),
-            pytest.param("migrate", "migrate", CommandKind.DJANGO, id="django"),
-            pytest.param(
-                "createsuperuser", "createsuperuser", CommandKind.DJANGO, id="django-auth"
-            ),
-            pytest.param("show_urls", "show_urls", CommandKind.DJANGO, id="django-extensions"),
+            pytest.param("ingest_bundle_output", "ingest_bundle_output", OURS, id="ours"),
+            pytest.param("ingest-bundle-output", "ingest_bundle_output", OURS, id="dashes"),
+            pytest.param("serve", "serve", SITE, id="site"),
+            pytest.param("migrate", "migrate", DJANGO, id="django"),
+            pytest.param("createsuperuser", "createsuperuser", DJANGO, id="django-auth"),
+            pytest.param("show_urls", "show_urls", DJANGO, id="django-extensions"),
         ],
     )
     def test_knows_whose_a_command_is(self, word, name, kind):
