@@ -45,7 +45,7 @@ def django_commands() -> list[str]:
 
 
 def find_command(word: str) -> tuple[str, str]:
-    """The command that `word` names, with underscores or dashes, and whose it is: `OURS`, …
+    """The command that `word` names, with underscores or dashes, and the package that it is of.
 
     :raises UsageRefused: there is none; the hint names near ones.
     """

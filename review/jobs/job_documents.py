@@ -195,9 +195,9 @@ class RanJson(Document, kw_only=True):
     """The answer of `run_review_jobs`; `watched` counts the jobs of `--watch` by their ending."""
 
     schema: str = "run-review-jobs/1"
-    jobs: list[IngestedJobJson]
-    left_queued: list[LeftQueuedJson]
-    refused: list[RefusalJson]
+    jobs: list[IngestedJobJson] = []
+    left_queued: list[LeftQueuedJson] = []
+    refused: list[RefusalJson] = []
     stopped_because: str | None = None
     watched: dict[str, int] | None = None
 

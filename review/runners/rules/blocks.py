@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from html import unescape
 
 from review.domain.markdown.anchors import shown_text
-from review.domain.markdown.document import COMMENT, MARKER, MATH, MarkdownDocument
+from review.domain.markdown.document import (
+    COMMENT,
+    LABEL,
+    MARKER,
+    MATH,
+    SPAN,
+    TEMPLATE,
+    MarkdownDocument,
+    Token,
+)
+from review.domain.markdown.links import LinkKind, link_kind
 from review.protocol.typed_review import ReviewFinding
 from review.runners.rules.words import safe_quote
 from review.vocabulary import Severity
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-from collections.abc import Iterable
-from html import unescape
-
-from review.domain.markdown.document import LABEL, SPAN, TEMPLATE
-from review.domain.markdown.links import LinkKind, link_kind
 
 OPAQUE = "\ue000"  # stands for each character of code, math, images and addresses in masked text
 _HIDDEN = frozenset({"code_inline", MATH, TEMPLATE, "image"})
