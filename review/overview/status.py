@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import groupby
+from operator import attrgetter
 
 from django.db.models import Count
 
@@ -22,6 +24,7 @@ from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
 from review.selection.documents import PairReasonJson, RenameJson
+from review.selection.freshness import in_flight
 from review.selection.names import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings import Config
@@ -256,7 +259,6 @@ MOST = 15
 _Step = tuple[str, int, str]  # what to do, the number of things, and the command
 _TAKE = "next_review_job {} --model {} --runner RUNNER"
 _ALL = "--all-gates --skip-rules"
-_NAMED_GATES = 6
 _FINDINGS = "warn_selector --severity warn fail --limit 5"
 _LOOK = "warn_selector --needs-a-look --limit 5"
 _SWEEP = "review_sweep --all-gates --runner rules -q"
@@ -276,7 +278,6 @@ def _next_steps(
         look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
         for look in looks
     )
-    model_pairs = states.count_model_pairs()  # fresh or not
     given_up, jobs = len(status.abandoned_jobs), status.jobs
     yield "jobs that were given up", given_up, "recover_review_jobs"
     yield "running jobs", jobs[JobStatus.RUNNING] - given_up, "ingest_bundle_output --ready"
@@ -286,9 +287,10 @@ def _next_steps(
     yield "pairs that rules judge for free", stale_rules * is_whole, _SWEEP
     judged = [item for item in status.partitions if item.model_partition != RULES_PARTITION]
     for partition in judged[:3]:
-        yield from _stale_steps(partition, corpus, model_pairs)
+        yield from _stale_steps(partition, corpus, states)
     if is_whole and not judged and status.gates and status.notes:
-        yield "pairs that no model has reviewed", model_pairs, _TAKE.format(_ALL, "MODEL")
+        pairs = states.count_model_pairs()
+        yield "pairs that no model has reviewed", pairs, _TAKE.format(_ALL, "MODEL")
     yield "reviews with open findings", sum(status.queue.values()), _FINDINGS
     yield "reviews that a person must read", status.needs_a_look, _LOOK
     yield "reviewed files that are gone", len(status.orphans), "review_status --summary"
@@ -306,7 +308,7 @@ def step_lines(status: StatusJson) -> Iterator[str]:
 
 
 def _stale_steps(
-    partition: PartitionStatusJson, corpus: Corpus, model_pairs: int
+    partition: PartitionStatusJson, corpus: Corpus, states: PairStates
 ) -> Iterator[_Step]:
     """Yield the steps for what is stale; each count is that of its command's scope."""
     name, model = partition.model_partition, shlex.quote(partition.model_partition)
@@ -317,11 +319,25 @@ def _stale_steps(
         trivial = sum(map(is_trivial, select_targets(corpus, changed).targets()))
         what = f"changed for {model}, in nothing that the gates watch"
         yield what, trivial, f"ack_trivial_changes --model {model} --all-gates"
-    gates = [gate.gate_id for gate in partition.gates if gate.fresh < gate.applicable]
-    stale, names = model_pairs - partition.fresh - partition.in_flight, _ALL
-    if len(gates) <= _NAMED_GATES:
-        names, paths = " ".join(gates), [gate.path for gate in corpus.gates.resolve(gates)]
-        waiting = ReviewPair.objects.in_flight(name).filter(gate__path__in=paths)
-        taken = waiting.values("note_id", "gate_id").distinct().count()
-        stale = partition.applicable - partition.fresh - taken
-    yield f"stale for {model}", stale, _TAKE.format(names, model)
+    notes = {note.path: note for note in states.notes}
+    places = {gate.path: at for at, gate in enumerate(states.gates)}
+    waiting = [key for key in in_flight(name) if key[0] in notes and key[1] in places]
+    taken = sum(states.row(name, notes[note])[places[gate]] in STALE for note, gate in waiting)
+    stale = partition.applicable - partition.fresh - taken
+    yield f"stale for {model}", stale, _TAKE.format(_gates_of(partition, states), model)
+
+
+def _gates_of(partition: PartitionStatusJson, states: PairStates) -> str:
+    """Name what holds the stale pairs in few words, but no gate that the partition is not meant to judge."""
+    owed = {gate.gate_id: gate.fresh < gate.applicable for gate in partition.gates if gate.applicable}
+    if all(gate.gate_id in owed for gate in states.model_gates):
+        return _ALL
+    names, skip = list[str](), ""
+    for lens, found in groupby(states.model_gates, key=attrgetter("lens")):
+        ids = [gate.gate_id for gate in found]
+        stale = [gate_id for gate_id in ids if owed.get(gate_id)]
+        if len(stale) > 1 and all(gate_id in owed for gate_id in ids):
+            names, skip = [*names, lens], " --skip-rules"
+        else:
+            names += stale
+    return " ".join(names) + skip
