@@ -329,7 +329,9 @@ def _stale_steps(
 
 def _gates_of(partition: PartitionStatusJson, states: PairStates) -> str:
     """Name what holds the stale pairs in few words, but no gate that the partition is not meant to judge."""
-    owed = {gate.gate_id: gate.fresh < gate.applicable for gate in partition.gates if gate.applicable}
+    owed = {
+        gate.gate_id: gate.fresh < gate.applicable for gate in partition.gates if gate.applicable
+    }
     if all(gate.gate_id in owed for gate in states.model_gates):
         return _ALL
     names, skip = list[str](), ""

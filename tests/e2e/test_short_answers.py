@@ -146,7 +146,9 @@ class TestNext:
         (step,) = [line for line in self.steps() if line.startswith("stale for")]
 
         names = f"prose --skip-rules --model {PARTITION}"
-        assert step == f"stale for {PARTITION}, 2: commonplace next_review_job {names} --runner RUNNER"
+        assert (
+            step == f"stale for {PARTITION}, 2: commonplace next_review_job {names} --runner RUNNER"
+        )
 
     def test_a_pair_in_a_job_of_a_gate_that_is_not_named_is_not_taken_off(self, root):
         review_pairs(root, ("a.md", "prose/x"))
