@@ -24,8 +24,7 @@ from review.jobs.job_documents import (
     JobJson,
     PairJson,
 )
-from review.jobs.leases import Processes, abandonment, unanswered_pairs
-from review.knowledge_base import Corpus
+from review.jobs.leases import Processes, abandonment
 from review.models import Finding, JobEvent, ReviewJob, ReviewJobQuerySet, ReviewPair, batched
 from review.runners.outcome import MODEL_ANSWERED
 from review.settings import Config
@@ -191,17 +190,20 @@ JobFile = Literal["prompt", "output", "manifest"]
 
 
 def read_job(
-    job: ReviewJob, *, output_state: str, config: Config, processes: Processes, now: datetime
+    job: ReviewJob, *, output_state: str, lacks_pairs: bool, config: Config, now: datetime
 ) -> JobDetailsJson:
-    """Return all of a job as `with_names` loads it; `output_state` is that of its output."""
+    """Return all of a job as `with_names` loads it; `output_state` is that of its output.
+
+    :param lacks_pairs: whether it failed and left pairs that can be requested again.
+    """
     (shown,) = show_jobs([job.pk], config=config)
     recovery = {}
     limit, is_running = config.abandoned_after, job.status == JobStatus.RUNNING
-    if is_running and (why := abandonment(job, older_than=limit, processes=processes, now=now)):
+    if is_running and (why := abandonment(job, older_than=limit, processes=Processes(), now=now)):
         recovery["abandoned"] = why
     if job.status in OPEN_JOB_STATUSES and output_state == "complete":
         recovery["ready"] = "its output holds a review for every pair"
-    if pairs_to_request(Corpus(config), [job.pk]):
+    if lacks_pairs:
         recovery["missing"] = "a pair has no review and is in no later job"
     return from_row(
         JobDetailsJson,
@@ -212,19 +214,6 @@ def read_job(
         recovery=recovery,
         commands=list(_commands(shown, recovery)),
         **{name: _file(path, config) for name, path in _paths(job).items()},
-    )
-
-
-def pairs_to_request(corpus: Corpus, job_ids: Collection[int] = ()) -> dict[int, list[ReviewPair]]:
-    """Return what failed jobs left without a review and can still be requested, by job."""
-    rows = unanswered_pairs().filter(**{"job_id__in": list(job_ids)} if job_ids else {})
-    if not (pairs := list(rows.with_names().order_by("job_id", "ordinal"))):
-        return {}
-    kinds = {it.path: it.kind for it in corpus.notes_at({it.note_path for it in pairs}).notes}
-    needs = {gate.path: gate.requirement for gate in corpus.gates.gates}
-    known = (it for it in pairs if it.note_path in kinds and it.gate_path in needs)
-    return grouped(
-        (it.job_id, it) for it in known if needs[it.gate_path].applies(kinds[it.note_path])
     )
 
 

@@ -289,8 +289,8 @@ def _next_steps(
     for partition in judged[:3]:
         yield from _stale_steps(partition, corpus, states)
     if is_whole and not judged and status.gates and status.notes:
-        pairs = states.count_model_pairs()
-        yield "pairs that no model has reviewed", pairs, _TAKE.format(_ALL, "MODEL")
+        pairs = (count.total() for count in states.count("MODEL", states.notes))
+        yield "pairs that no model has reviewed", sum(pairs), _TAKE.format(_ALL, "MODEL")
     yield "reviews with open findings", sum(status.queue.values()), _FINDINGS
     yield "reviews that a person must read", status.needs_a_look, _LOOK
     yield "reviewed files that are gone", len(status.orphans), "review_status --summary"

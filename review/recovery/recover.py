@@ -12,19 +12,19 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from review.documents.base import Document, from_row
+from review.documents.base import Document, from_row, grouped
 from review.domain.grouping import Group
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_job
 from review.ingest.load import IngestRequest, Intake, NoBlocks, NoOutput, read_jobs
 from review.job_files import OutputNotReadable
-from review.jobs.board import pairs_to_request, require_job
+from review.jobs.board import require_job
 from review.jobs.create import JobFactory
 from review.jobs.files import OutputState, output_of, output_states, rewrite_job_files
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
-from review.jobs.leases import Processes, abandoned_jobs, parent_is_alive
+from review.jobs.leases import Processes, abandoned_jobs, parent_is_alive, unanswered_pairs
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.recovery.close import collect_output, fail_job, move_to_failed
 from review.runners.outcome import RunnerFailure
 from review.runners.registry import UnknownRunner
@@ -280,6 +280,19 @@ def list_recoverable(
             _entry(job, f"{job.failure_code}: {job.failure_reason}", states[job.pk])
             for job in failed
         ],
+    )
+
+
+def pairs_to_request(corpus: Corpus, job_ids: Collection[int] = ()) -> dict[int, list[ReviewPair]]:
+    """Return what failed jobs left without a review and can still be requested, by job."""
+    rows = unanswered_pairs().filter(**{"job_id__in": list(job_ids)} if job_ids else {})
+    if not (pairs := list(rows.with_names().order_by("job_id", "ordinal"))):
+        return {}
+    kinds = {it.path: it.kind for it in corpus.notes_at({it.note_path for it in pairs}).notes}
+    needs = {gate.path: gate.requirement for gate in corpus.gates.gates}
+    known = (it for it in pairs if it.note_path in kinds and it.gate_path in needs)
+    return grouped(
+        (it.job_id, it) for it in known if needs[it.gate_path].applies(kinds[it.note_path])
     )
 
 

@@ -98,11 +98,6 @@ class PairStates:
     def has_reviews(self) -> bool:
         return bool(self.decisions) or any(self.gone.values())
 
-    def count_model_pairs(self) -> int:
-        kinds = Counter(note.kind for note in self.notes)
-        places = [at for at, gate in enumerate(self.gates) if not gate.rule]
-        return sum(n for kind, n in kinds.items() for at in places if self.applicable[kind][at])
-
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
         return count_states((self.row(partition, note) for note in notes), width=len(self.gates))
 

@@ -26,9 +26,15 @@ from review.jobs.files import output_states
 from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson
 from review.jobs.leases import Processes
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.protocol.telemetry import output_tokens_by_model
-from review.recovery.recover import RecoveredJson, Recovery, RecoveryAction, RecoveryJson
+from review.recovery.recover import (
+    RecoveredJson,
+    Recovery,
+    RecoveryAction,
+    RecoveryJson,
+    pairs_to_request,
+)
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     Decision,
@@ -120,10 +126,11 @@ def job(request: HttpRequest, job_id: int) -> HttpResponse:
     core.parse_filters(request, {})
     row, config = board.require_job(job_id), settings.current()
     state = output_states([row], config=config)[job_id].state
+    to_request = pairs_to_request(Corpus(config), [job_id]).get(job_id, [])
     details = board.read_job(
-        row, output_state=state, config=config, processes=Processes(), now=timezone.now()
+        row, output_state=state, lacks_pairs=bool(to_request), config=config, now=timezone.now()
     )
-    context = partial(_job_context, request, details)
+    context = partial(_job_context, request, details, to_request)
     return core.page(request, "review/job.html", context, document=details)
 
 
@@ -138,7 +145,7 @@ def request_missing(request: HttpRequest, job_id: int | None = None) -> HttpResp
 def queue_missing(request: HttpRequest, job_ids: Collection[int]) -> None:
     """Queue new jobs for what these failed jobs left without a review; of all if there are none."""
     config = settings.current()
-    found = board.pairs_to_request(Corpus(config), job_ids)
+    found = pairs_to_request(Corpus(config), job_ids)
     jobs = ReviewJob.objects.select_related("model_partition").in_bulk(found)
     for grouping in Grouping:
         picks = [
@@ -201,7 +208,9 @@ def and_more(items: Sequence[str], between: str) -> str:
     return named if len(items) <= _NAMED else f"{named} and {len(items) - _NAMED} more"
 
 
-def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
+def _job_context(
+    request: HttpRequest, details: JobDetailsJson, to_request: Sequence[ReviewPair]
+) -> dict[str, Any]:
     number, telemetry = details.job.review_job_id, details.telemetry
     notices, tokens = (telemetry or {}).get("notices"), output_tokens_by_model(telemetry)
     return {
@@ -220,7 +229,7 @@ def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any
         ],
         "notices": notices if isinstance(notices, list) else [],
         "actions": possible_actions(request, details.job),
-        "to_request": board.pairs_to_request(Corpus(settings.current()), [number]).get(number),
+        "to_request": to_request,
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
 
