@@ -255,8 +255,8 @@ class _PairReader:
         unknown = pairs.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
         undecided = _latest(unknown.filter(decision_events__isnull=True), "pk")
         seen = {*self._known, *jobs, *undecided}
-        debtors = obligations.debtors(self._applicable.values())
-        names = partitions or {name for _gate_path, name in seen} | debtors
+        seen_names = {name for _gate_path, name in seen}
+        names = partitions or seen_names | obligations.debtors(self._applicable.values())
         owing = obligations.including(partitions)
         owed = {
             (path, name)

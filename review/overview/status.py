@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from itertools import groupby
-from operator import attrgetter
 
 from django.db.models import Count
 
@@ -324,22 +322,10 @@ def _stale_steps(
     waiting = [key for key in in_flight(name) if key[0] in notes and key[1] in places]
     taken = sum(states.row(name, notes[note])[places[gate]] in STALE for note, gate in waiting)
     stale = partition.applicable - partition.fresh - taken
-    yield f"stale for {model}", stale, _TAKE.format(_gates_of(partition, states), model)
-
-
-def _gates_of(partition: PartitionStatusJson, states: PairStates) -> str:
-    """Name what holds the stale pairs in few words, but no gate that the partition is not meant to judge."""
+    # Not those of gates that the partition is not meant to judge, unless there are none.
     owed = {
         gate.gate_id: gate.fresh < gate.applicable for gate in partition.gates if gate.applicable
     }
-    if all(gate.gate_id in owed for gate in states.model_gates):
-        return _ALL
-    names, skip = list[str](), ""
-    for lens, found in groupby(states.model_gates, key=attrgetter("lens")):
-        ids = [gate.gate_id for gate in found]
-        stale = [gate_id for gate_id in ids if owed.get(gate_id)]
-        if len(stale) > 1 and all(gate_id in owed for gate_id in ids):
-            names, skip = [*names, lens], " --skip-rules"
-        else:
-            names += stale
-    return " ".join(names) + skip
+    is_whole = owed.keys() >= {gate.gate_id for gate in states.model_gates}
+    names = _ALL if is_whole else " ".join(gate_id for gate_id in owed if owed[gate_id])
+    yield f"stale for {model}", stale, _TAKE.format(names, model)

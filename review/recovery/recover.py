@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,7 +16,7 @@ from review.documents.base import Document, from_row, grouped
 from review.domain.grouping import Group
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_job
-from review.ingest.load import IngestRequest, Intake, NoBlocks, NoOutput, read_jobs
+from review.ingest.load import IngestRequest, Intake, read_jobs
 from review.job_files import OutputNotReadable
 from review.jobs.board import require_job
 from review.jobs.create import JobFactory
@@ -184,27 +184,23 @@ class Recovery:
         request = IngestRequest(actor=self.actor, output=output or None)
         ((intakes, refused),) = read_jobs([job.pk], request, config=config)
         if error := refused.get(job.pk):
-            if not isinstance(error, NoOutput | NoBlocks):
-                raise error
-            retry = f"commonplace ingest_bundle_output --review-job-id {job.pk}"
-            hint = f"when it is mended: {retry}; a job without an output is replaced or failed"
-            raise NoOutput(error.message, hint=hint) from error
+            raise error
         (intake,) = intakes
         return RecoveredJson(
             review_job_id=job.pk,
             status=intake.ending.status,
             kept=len(intake.said),
-            problems=list(_what_is_kept(intake)),
+            problems=_what_is_kept(intake),
         )
 
 
-def _what_is_kept(intake: Intake) -> Iterator[str]:
+def _what_is_kept(intake: Intake) -> list[str]:
     """Say of an output that is not whole, or not accepted as a whole, what an ingest would keep."""
-    if missing := [f"pair {it}: {why}" for it, why in intake.why_missing.items()]:
-        yield f"{len(intake.said)} kept, {len(missing)} missing: {'; '.join(missing)}"
-    unaccepted = [pair for pair in intake.said if pair.not_accepted]
-    if told := [f"pair {it.ordinal}: {it.not_accepted.replace('-', ' ')}" for it in unaccepted]:
-        yield f"{len(told)} kept but not accepted: {'; '.join(told)}"
+    lacking = OutputState("partial", dict(intake.why_missing), len(intake.said)).detail
+    pairs = [it for it in intake.said if it.not_accepted]
+    told = "; ".join(f"pair {it.ordinal}: {it.not_accepted.replace('-', ' ')}" for it in pairs)
+    unaccepted = f"{len(pairs)} kept but not accepted: {told}"
+    return [lacking] * bool(intake.why_missing) + [unaccepted] * bool(pairs)
 
 
 def replace_job(
@@ -286,7 +282,7 @@ def list_recoverable(
 def pairs_to_request(corpus: Corpus, job_ids: Collection[int] = ()) -> dict[int, list[ReviewPair]]:
     """Return what failed jobs left without a review and can still be requested, by job."""
     rows = unanswered_pairs().filter(**{"job_id__in": list(job_ids)} if job_ids else {})
-    if not (pairs := list(rows.with_names().order_by("job_id", "ordinal"))):
+    if not (pairs := list(rows.with_names().select_related("job__model_partition"))):
         return {}
     kinds = {it.path: it.kind for it in corpus.notes_at({it.note_path for it in pairs}).notes}
     needs = {gate.path: gate.requirement for gate in corpus.gates.gates}

@@ -94,10 +94,6 @@ class PairStates:
         columns = zip(self.gates, *self.applicable.values(), strict=True)
         return [gate for gate, *states in columns if not gate.rule and any(states)]
 
-    @property
-    def has_reviews(self) -> bool:
-        return bool(self.decisions) or any(self.gone.values())
-
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
         return count_states((self.row(partition, note) for note in notes), width=len(self.gates))
 

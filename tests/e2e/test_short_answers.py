@@ -145,7 +145,7 @@ class TestNext:
 
         (step,) = [line for line in self.steps() if line.startswith("stale for")]
 
-        names = f"prose --skip-rules --model {PARTITION}"
+        names = f"prose/x-y prose/x --model {PARTITION}"
         assert (
             step == f"stale for {PARTITION}, 2: commonplace next_review_job {names} --runner RUNNER"
         )

@@ -138,25 +138,21 @@ def job(request: HttpRequest, job_id: int) -> HttpResponse:
 @core.requires(core.CHANGE_JOBS)
 def request_missing(request: HttpRequest, job_id: int | None = None) -> HttpResponse:
     """Queue new jobs for what a failed job, or all of them, left without a review."""
-    queue_missing(request, [board.require_job(job_id).pk] if job_id else [])
+    queue_missing(request, [job_id] if job_id else [])
     return core.after_post(request, reverse("job", args=[job_id]) if job_id else reverse("jobs"))
 
 
 def queue_missing(request: HttpRequest, job_ids: Collection[int]) -> None:
     """Queue new jobs for what these failed jobs left without a review; of all if there are none."""
     config = settings.current()
-    found = pairs_to_request(Corpus(config), job_ids)
-    jobs = ReviewJob.objects.select_related("model_partition").in_bulk(found)
-    for grouping in Grouping:
-        picks = [
-            Pick(pair.note_path, config.gate_id(pair.gate_path), job.model_partition.name)
-            for job_id, job in jobs.items()
-            for pair in (found[job_id] if job.grouping == grouping else ())
-        ]
-        if picks:
-            request_picks(request, picks, grouping=grouping)
-    if not found:
-        core.report(request, warning="No pair is missing that can be requested again.")
+    found = sum(pairs_to_request(Corpus(config), job_ids).values(), list[ReviewPair]())
+    picks = [
+        Pick(it.note_path, config.gate_id(it.gate_path), it.job.model_partition.name)
+        for it in found
+    ]
+    if not picks:
+        return core.report(request, warning="No pair is missing that can be requested again.")
+    return request_picks(request, picks, grouping=Grouping(found[0].job.grouping))
 
 
 def write_pick(pick: Pick) -> str:
