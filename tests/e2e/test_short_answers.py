@@ -59,9 +59,8 @@ LISTINGS = [
 def filled(root):
     review_pairs(root, *PAIRS, review=WARN)
     review_pairs(root, *PAIRS, review=UNDECIDED, model_partition="other")
-    for number in range(3):
-        run("recover_review_jobs", make_jobs(root, *PAIRS, force=True)[number].review_job_id,
-            "--action", "fail")  # fmt: skip
+    for job in make_jobs(root, *PAIRS, force=True)[:3]:
+        run("recover_review_jobs", job.review_job_id, "--action", "fail")
     return root
 
 
