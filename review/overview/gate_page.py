@@ -147,15 +147,16 @@ def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
         expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
         found = holds = None
         if gate.rule in RULES and example["language"] != _TOLD:
-            found = _judged(corpus, gate.rule, f"{example['text']}\n", example["language"])
+            found = _judged(corpus, gate, f"{example['text']}\n", example["language"])
             holds = found == expected if expected else found != Decision.PASS
         yield ExampleJson(kind=example["kind"], expected=expected, found=found, holds=holds)
 
 
-def _judged(corpus: Corpus, rule: str, text: str, language: str) -> str:
+def _judged(corpus: Corpus, gate: Gate, text: str, language: str) -> str:
     """`pass` for no finding, else the severity of the gravest."""
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
     given = corpus.linker.rule_input(text, _NOTE)
-    severities = (finding.severity.value for finding in judge(rule, given).findings)
+    review = judge(gate.rule, given, gate.severity)
+    severities = (finding.severity.value for finding in review.findings)
     return max(severities, key=GRAVITY.__getitem__, default=Decision.PASS.value)

@@ -216,7 +216,7 @@ def _portion(found: Sequence[bool], *, cases: int) -> PortionJson:
 
 
 def judge_case(corpus: Corpus, gate: Gate, text: str, note_path: str) -> Decision:
-    return judge(gate.rule, corpus.linker.rule_input(text, note_path)).decision
+    return judge(gate.rule, corpus.linker.rule_input(text, note_path), gate.severity).decision
 
 
 @dataclass(frozen=True)
