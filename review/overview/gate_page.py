@@ -145,6 +145,8 @@ def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
     for example in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
         is_fail = example["kind"] == "fail"
         expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
+        if gate.severity and expected in GRAVITY:
+            expected = max(expected, gate.severity.value, key=GRAVITY.__getitem__)
         found = holds = None
         if gate.rule in RULES and example["language"] != _TOLD:
             found = _judged(corpus, gate, f"{example['text']}\n", example["language"])
