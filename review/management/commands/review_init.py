@@ -68,7 +68,9 @@ class Command(StorelessCommand):
             _ROOTS.format(", ".join(done.roots)) if done.roots else no_notes,
             f"next: {done.next}",
         )
-        self.show(done, (*_lines(done), *(codex.splitlines() if options["mcp"] else ())), notices=notices)
+        self.show(
+            done, (*_lines(done), *(codex.splitlines() if options["mcp"] else ())), notices=notices
+        )
 
 
 def _lines(done: InitJson) -> Lines:
