@@ -228,19 +228,27 @@ def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     )
 
 
+def _below(place: str) -> Callable[[str], bool]:
+    """Make the test of a root-relative path by a folder, or a pattern from the root."""
+    if {*"*?["} & {*place}:
+        return matcher([f"/{place}"])
+    return lambda path: path.startswith(f"{place}/")
+
+
 class NotePlacing:
     """Adds the type of a note's folder, patterns of gates that it matches, and idle skips."""
 
     def __init__(self, gates: Sequence[Gate], folder_types: Mapping[str, str]) -> None:
         self._gates = gates
         self._folder_types = folder_types
+        self._typed = cache(lambda kind, path: replace(kind, type_path=path))
         self._placed = cache(lambda kind, places: replace(kind, places=places))
 
     def place(self, note: NoteFacts) -> NoteFacts:
         kind = note.kind
-        if self._folder_types:
-            types = self._folder_types
-            kind = applicability.with_folder_type(kind, note_path=note.path, folder_types=types)
+        if self._types and kind.readable and not kind.type_path:
+            path = next((path for fits, path in self._types if fits(note.path)), "")
+            kind = self._typed(kind, path) if path else kind
         if self._patterns:
             fitting = (name for name, fits in self._patterns.items() if fits(note.path))
             kind = self._placed(kind, frozenset(fitting))
@@ -248,6 +256,14 @@ class NotePlacing:
         if kind is note.kind and not idle:
             return note
         return replace(note, kind=kind, problems=(*note.problems, *idle))
+
+    @cached_property
+    def _types(self) -> list[tuple[Callable[[str], bool], str]]:
+        """The types of places, the nearest to a note first: that with the most names in it."""
+        nearest = sorted(self._folder_types.items(), key=lambda item: -item[0].count("/"))
+        return [
+            (_below(at), applicability.resolve_type(name, note_path="")) for at, name in nearest
+        ]
 
     @cached_property
     def _patterns(self) -> dict[str, Callable[[str], bool]]:
