@@ -91,9 +91,9 @@ class _GateReader:
                 )
                 self._report(key, message, code=ProblemCode.GATE_ID_MISMATCH)
         if texts["rule"] and texts["rule"] not in RULE_NAMES:
-            near = near_matches(texts["rule"], RULE_NAMES) or RULE_NAMES
-            message = f"names {_shown(texts['rule'])}, which is no rule; known: {', '.join(near)}"
-            self._report("rule", message, code=ProblemCode.UNKNOWN_RULE)
+            known = ", ".join(near_matches(texts["rule"], RULE_NAMES) or RULE_NAMES)
+            said = f"names {_shown(texts['rule'])}, which is no rule; known: {known}"
+            self._report("rule", said, code=ProblemCode.UNKNOWN_RULE)
         types = self._names("requires_type")
         return Gate(
             path=path,
@@ -188,13 +188,12 @@ class _GateReader:
             return None
 
     def _severity(self, rule: str) -> Severity | None:
-        if "severity" not in self._frontmatter.fields:
-            return None
-        written = str(self._frontmatter.fields["severity"]).strip()
+        written = str(self._frontmatter.fields.get("severity", "")).strip()
         if rule and written.lower() == Severity.WARN:
             return Severity.WARN
-        expected = "expected `warn`, and a key `rule`. The rule's own severities hold"
-        self._report("severity", f"is {_shown(written)}; {expected}")
+        if "severity" in self._frontmatter.fields:
+            expected = "expected `warn`, and a key `rule`. The rule's own severities hold"
+            self._report("severity", f"is {_shown(written)}; {expected}")
         return None
 
     def _language(self, written: str) -> str:

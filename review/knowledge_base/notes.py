@@ -230,9 +230,8 @@ def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def _below(place: str) -> Callable[[str], bool]:
     """Make the test of a root-relative path by a folder, or a pattern from the root."""
-    if {*"*?["} & {*place}:
-        return matcher([f"/{place}"])
-    return lambda path: path.startswith(f"{place}/")
+    is_folder = {*"*?["}.isdisjoint(place)
+    return (lambda path: path.startswith(f"{place}/")) if is_folder else matcher([f"/{place}"])
 
 
 class NotePlacing:
@@ -241,17 +240,16 @@ class NotePlacing:
     def __init__(self, gates: Sequence[Gate], folder_types: Mapping[str, str]) -> None:
         self._gates = gates
         self._folder_types = folder_types
-        self._typed = cache(lambda kind, path: replace(kind, type_path=path))
-        self._placed = cache(lambda kind, places: replace(kind, places=places))
+        self._placed = cache(lambda kind, **fields: replace(kind, **fields))
 
     def place(self, note: NoteFacts) -> NoteFacts:
         kind = note.kind
         if self._types and kind.readable and not kind.type_path:
             path = next((path for fits, path in self._types if fits(note.path)), "")
-            kind = self._typed(kind, path) if path else kind
+            kind = self._placed(kind, type_path=path) if path else kind
         if self._patterns:
             fitting = (name for name, fits in self._patterns.items() if fits(note.path))
-            kind = self._placed(kind, frozenset(fitting))
+            kind = self._placed(kind, places=frozenset(fitting))
         idle = tuple(self._idle_skips(note.path, kind)) if kind.skips else ()
         if kind is note.kind and not idle:
             return note

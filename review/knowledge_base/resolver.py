@@ -99,8 +99,8 @@ class RepositoryFiles(Collection[str]):
         # With one folder only, documents name files that their reader is to have.
         folder = "/".join(path.split("/")[:-1][:2])
         above = itertools.accumulate(posixpath.dirname(note_path).split("/"), posixpath.join)
-        named = [path, *(posixpath.normpath(posixpath.join(at, path)) for at in above)]
-        if folder not in self or path in _OPTIONAL or any(name in self for name in named):
+        beside = any(posixpath.normpath(posixpath.join(at, path)) in self for at in above)
+        if folder not in self or path in _OPTIONAL or path in self or beside:
             return False
         return not ("/." in f"/{path}" or self._rules.prunes(path) or self.ignores(path))
 

@@ -17,7 +17,7 @@ from review.models import Disposition, FileSnapshot, Finding, KbPath
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
 from review.selection.names import GateJson, gate_json
-from review.vocabulary import GRAVITY, Decision, DispositionState
+from review.vocabulary import GRAVITY, Decision, DispositionState, Severity
 
 
 class GateCoverJson(Document):
@@ -145,8 +145,8 @@ def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
     for example in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
         is_fail = example["kind"] == "fail"
         expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
-        if gate.severity and expected in GRAVITY:
-            expected = max(expected, gate.severity.value, key=GRAVITY.__getitem__)
+        if gate.severity and expected == Severity.INFO:
+            expected = gate.severity.value
         found = holds = None
         if gate.rule in RULES and example["language"] != _TOLD:
             found = _judged(corpus, gate, f"{example['text']}\n", example["language"])
@@ -159,6 +159,5 @@ def _judged(corpus: Corpus, gate: Gate, text: str, language: str) -> str:
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
     given = corpus.linker.rule_input(text, _NOTE)
-    review = judge(gate.rule, given, gate.severity)
-    severities = (finding.severity.value for finding in review.findings)
+    severities = (it.severity.value for it in judge(gate.rule, given, gate.severity).findings)
     return max(severities, key=GRAVITY.__getitem__, default=Decision.PASS.value)

@@ -59,8 +59,10 @@ class Command(StorelessCommand):
         into: Path = options["into"] or settings.root_to_start()
         done = initialise(into, dry_run=options["dry_run"], mcp=options["mcp"])
         # The program beside this Python: Codex is started without the environment's PATH.
-        program = which("commonplace", path=str(Path(sys.executable).parent)) or "commonplace"
-        codex = _CODEX.format(root=json.dumps(str(into)), program=json.dumps(program))
+        program = which("commonplace", path=str(Path(sys.executable).parent))
+        codex = _CODEX.format(
+            root=json.dumps(str(into)), program=json.dumps(program or "commonplace")
+        )
         no_notes = None if has_notes(into) else _NO_NOTES
         notices = told(
             None if done.flavour == COMMONMARK.name else _FLAVOUR.format(done.flavour),

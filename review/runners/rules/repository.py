@@ -73,8 +73,10 @@ def missing_paths(page: Page) -> Findings:
 def _spans(block: Block) -> Iterator[_Naming]:
     ends = [end.end() for end in _SENTENCE_END.finditer(block.text)]
     for start, end in itertools.pairwise([0, *ends, len(block.text)]):
-        sentence = block.text[start:end]
-        if not _NOT_NOW.search(_SPAN.sub("", sentence)) and not _OF_OTHERS.search(sentence):
+        if not (
+            _NOT_NOW.search(_SPAN.sub("", block.text[start:end]))
+            or _OF_OTHERS.search(block.text, start, end)
+        ):
             for span in _SPAN.finditer(block.text, start, end):
                 if not block.text.startswith("](http", span.end()):
                     yield span.start(2), span[2].split()
