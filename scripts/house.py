@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_720,
+    "lines in review/": 39_750,
     "statements": 22_610,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,

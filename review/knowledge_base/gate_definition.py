@@ -44,10 +44,7 @@ _NO_NAMES = frozenset({"null", "true", "false"})
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate as its file declares it; `text` is byte-exact, `rule` is "" if a model judges it.
-
-    Findings of the rule are raised to `severity`, if it is one.
-    """
+    """A gate as its file declares it; `text` is byte-exact, `rule` is "" if a model judges it."""
 
     path: str
     gate_id: str

@@ -17,7 +17,7 @@ from review.models import Disposition, FileSnapshot, Finding, KbPath
 from review.reviews.pair_states import DECIDED, STATES, PairStates
 from review.runners.rules.judge import RULES, judge
 from review.selection.names import GateJson, gate_json
-from review.vocabulary import GRAVITY, Decision, DispositionState, Severity
+from review.vocabulary import GRAVITY, Decision, DispositionState
 
 
 class GateCoverJson(Document):
@@ -145,19 +145,17 @@ def _examples(corpus: Corpus, gate: Gate) -> Iterator[ExampleJson]:
     for example in _EXAMPLE.finditer(gate.text.replace("\r\n", "\n")):
         is_fail = example["kind"] == "fail"
         expected = (example["label"] or "").lower() if is_fail else Decision.PASS.value
-        if gate.severity and expected == Severity.INFO:
-            expected = gate.severity.value
         found = holds = None
         if gate.rule in RULES and example["language"] != _TOLD:
-            found = _judged(corpus, gate, f"{example['text']}\n", example["language"])
+            found = _judged(corpus, gate.rule, f"{example['text']}\n", example["language"])
             holds = found == expected if expected else found != Decision.PASS
         yield ExampleJson(kind=example["kind"], expected=expected, found=found, holds=holds)
 
 
-def _judged(corpus: Corpus, gate: Gate, text: str, language: str) -> str:
+def _judged(corpus: Corpus, rule: str, text: str, language: str) -> str:
     """`pass` for no finding, else the severity of the gravest."""
     if language == "yaml" and not text.startswith("---"):
         text = f"---\n{text}---\n"
     given = corpus.linker.rule_input(text, _NOTE)
-    severities = (it.severity.value for it in judge(gate.rule, given, gate.severity).findings)
+    severities = (finding.severity.value for finding in judge(rule, given).findings)
     return max(severities, key=GRAVITY.__getitem__, default=Decision.PASS.value)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from shutil import which
 
 from review import settings
 from review.domain.markdown.flavours import COMMONMARK
@@ -58,11 +57,9 @@ class Command(StorelessCommand):
     def run(self, options: Options) -> None:
         into: Path = options["into"] or settings.root_to_start()
         done = initialise(into, dry_run=options["dry_run"], mcp=options["mcp"])
-        # The program beside this Python: Codex is started without the environment's PATH.
-        program = which("commonplace", path=str(Path(sys.executable).parent))
-        codex = _CODEX.format(
-            root=json.dumps(str(into)), program=json.dumps(program or "commonplace")
-        )
+        # Codex is started without the environment's PATH.
+        program = json.dumps(str(Path(sys.argv[0]).absolute()))
+        codex = _CODEX.format(root=json.dumps(str(into)), program=program)
         no_notes = None if has_notes(into) else _NO_NOTES
         notices = told(
             None if done.flavour == COMMONMARK.name else _FLAVOUR.format(done.flavour),
