@@ -150,7 +150,7 @@ class _Check:
         touched = gone | {f"{name}#" for name in gone | edited} | others
         looked_at, wants_all = {note.path for note in self.notes}, not self.request.current_only
         for note in self.corpus.notes(self.request.notes).notes if touched else ():
-            names = frozenset(touched.intersection(note.links.names))
+            names = frozenset(touched.intersection(self.corpus.links_of(note).names))
             is_wanted = wants_all or note.status == "current"
             if names and note.path not in looked_at and is_wanted:
                 yield note, names

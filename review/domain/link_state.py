@@ -11,7 +11,7 @@ import hashlib
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple, Protocol
 from urllib.parse import unquote
@@ -29,7 +29,7 @@ _OUTSIDE = re.compile(r"<?(?:[A-Za-z][A-Za-z0-9+.-]+:|//|#|\Z)")
 _TITLE = re.compile(r"\s[\"'(]")
 # Headings, and what else an anchor may name.
 _HEADING = re.compile(
-    r"^ {0,3}#[^\n]*|^[^\n]+(?=\n {0,3}(?:=+|-+)[ \t]*$)|^[^\n]*(?:\{#|id=|name=|\^)[^\n]*",
+    r"^ {0,3}#[^\n]*|^[^\n]++(?=\n {0,3}(?:=+|-+)[ \t]*$)|^[^\n]*(?:\{#|id=|name=|\^)[^\n]*",
     re.MULTILINE,
 )
 _QUOTATION = re.compile(r"^ {0,3}>|[\"“„«»「][^\"”“»«」\n]{20}", re.MULTILINE)
@@ -55,33 +55,38 @@ class LinkFacts(NamedTuple):
 NO_LINKS = LinkFacts()
 
 
-class LinkedNote(Protocol):
+class LinkedNote(Hashable, Protocol):
     @property
     def path(self) -> str: ...
     @property
     def sha256(self) -> str: ...
-    @property
-    def links(self) -> LinkFacts: ...
 
 
 class LinkStates:
     """Today's state of the files that the notes of a knowledge base link to."""
 
-    def __init__(self, notes: Iterable[LinkedNote], *, is_there: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        notes: Iterable[LinkedNote],
+        *,
+        facts_of: Callable[[LinkedNote], LinkFacts],
+        is_there: Callable[[str], bool],
+    ) -> None:
         """Take all notes, and a look for other files by their path below the root."""
         self._named: dict[str, list[LinkedNote]] = defaultdict(list)
         for note in notes:
             self._named[name_of(note.path)].append(note)
-        self._is_there = is_there
+        self._facts_of, self._is_there = facts_of, is_there
         self._state = cache(self._read_state)
 
-    def of(self, note_path: str, facts: LinkFacts, *, rule: str) -> str:
+    def of(self, note: LinkedNote, *, rule: str) -> str:
         """Return a digest of what a rule reads of the files that a note links to.
 
         It is another at another path, from which the same links may lead elsewhere.
         """
+        facts = self._facts_of(note)
         names = facts.names if facts.quotes or rule != "verbatim-quotes" else ()
-        return _digest([note_path, *(self._state(name, rule) for name in names)])
+        return _digest([note.path, *(self._state(name, rule) for name in names)])
 
     def _read_state(self, name: str, rule: str) -> str:
         if name.startswith("/"):
@@ -92,7 +97,8 @@ class LinkStates:
         if rule == "unresolved-links":
             return "\n".join(note.path for note in notes)
         is_anchored = name.endswith("#")
-        return "\n".join(f"{note.path} {note.links.headings}" for note in notes if is_anchored)
+        linked = notes if is_anchored else ()
+        return "\n".join(f"{note.path} {self._facts_of(note).headings}" for note in linked)
 
 
 def link_facts(text: str, *, note_path: str) -> LinkFacts:

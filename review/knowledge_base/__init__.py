@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ from review.knowledge_base.notes import (
     as_named,
     facts_in,
     facts_of_text,
+    link_facts_of,
     load_notes,
     replace_note,
 )
@@ -75,6 +76,7 @@ class Corpus:
         )
         index_path = config.index_path if use_cache and config.uses_cache else None
         self._index = FileIndex(index_path, root=self._root, clock_ns=clock_ns)
+        self.links_of = cache(partial(link_facts_of, index=self._index, read=self._read))
         self._disk_paths = DiskPaths(self._root)
         self.muted = config.muted
         self.flavour = flavour_of(
@@ -137,8 +139,9 @@ class Corpus:
         return digests
 
     def facts_of(self, note: NoteText) -> NoteFacts:
-        facts = facts_in(self._index, note) or facts_of_text(note)
-        return self._places.place(replace(facts, problems=as_named(facts.problems)))
+        places, index = self._places, self._index
+        facts = facts_in(index, note) or facts_of_text(note, with_language=index.has_languages)
+        return places.place(replace(facts, problems=as_named(facts.problems)))
 
     @cached_property
     def gates(self) -> GateCatalog:
@@ -177,13 +180,13 @@ class Corpus:
     def _link_states(self) -> LinkStates:
         """The state of all that the notes link to; every note is looked at."""
         is_there = cache(lambda path: os.path.lexists(f"{self._root}/{path}"))
-        return LinkStates(self.notes().notes, is_there=is_there)
+        return LinkStates(self.notes().notes, facts_of=self.links_of, is_there=is_there)
 
     def link_state(self, note: NoteFacts, gate: Gate) -> str:
         """Return the state of what the note links to, as the gate's rule reads it; `""` if not."""
         if gate.rule not in READING_RULES:
             return ""
-        return self._link_states.of(note.path, note.links, rule=gate.rule)
+        return self._link_states.of(note, rule=gate.rule)
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
         """Count the notes of the note roots that are none of `paths`; none of them is read."""
@@ -219,15 +222,19 @@ class Corpus:
 
     @cached_property
     def _places(self) -> NotePlacing:
-        return NotePlacing(self.gates.gates, self.config.folder_types)
+        gates = self.gates.gates
+        if any(gate.requirement.language for gate in gates):
+            self._index.require_languages()
+        return NotePlacing(gates, self.config.folder_types)
 
     @cached_property
     def _gates_by_path(self) -> dict[str, Gate]:
         return {gate.path: gate for gate in self.gates.gates}
 
     def _load(self, found: ScanResult, now_ns: int, named: Collection[str] = ()) -> NoteList:
+        places = self._places  # first: the notes are read as its gates want them
         read = load_notes(found, index=self._index, read=self._read, now_ns=now_ns, named=named)
-        notes = tuple(map(self._places.place, read.notes))
+        notes = tuple(map(places.place, read.notes))
         own = [problem for note in notes for problem in note.problems]
         return NoteList(notes, in_order([*read.problems, *own]))
 

@@ -12,14 +12,14 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from review.domain.applicability import NoteKind
-from review.domain.link_state import NO_LINKS, LinkFacts
+from review.domain.link_state import LinkFacts
 from review.domain.problems import Problem
 from review.knowledge_base.gate_definition import Gate
 from review.knowledge_base.reader import StatSignature, UnreadableFile, read_file
 from review.private_files import make_private, replace_file
 
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 6, 6
+LAYOUT, RULES = 7, 6
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 _MAX_BYTES = 1 << 30
 _DIGEST_SIZE = hashlib.sha256().digest_size
@@ -28,20 +28,22 @@ _Row = TypeVar("_Row")
 
 
 class NoteRow(NamedTuple):
-    """The result of reading one version of one note; `kind` counts in the index's list of kinds."""
+    """The result of reading one version of one note; `kind` counts in the index's list of kinds,
+    and `links` are read when a rule asks for them."""
 
     signature: StatSignature
     sha256: str
     status: str
     kind: int
     problems: tuple[Problem, ...]
-    links: LinkFacts = NO_LINKS
+    links: LinkFacts | None = None
 
 
 class _Content(NamedTuple):
     stamp: str
     root: str
     written_at_ns: int
+    has_languages: bool
     kinds: list[NoteKind]
     gates: dict[str, Gate]
     notes: dict[str, NoteRow]
@@ -80,6 +82,16 @@ class FileIndex:
         for path in paths:
             del rows[path]
             self._changed = True
+
+    @property
+    def has_languages(self) -> bool:
+        return self._content.has_languages
+
+    def require_languages(self) -> None:
+        """Forget the notes that were read while no gate asked for their language."""
+        if not self.has_languages:
+            self._content = self._content._replace(has_languages=True)
+            self.notes.clear()
 
     def kind_number(self, kind: NoteKind) -> int:
         number = self._kind_numbers.setdefault(kind, len(self.kinds))
@@ -120,4 +132,4 @@ class FileIndex:
                         return content
         except (UnreadableFile, msgspec.MsgspecError) as error:
             _log.debug("file index ignored: %s", error)
-        return _Content(_STAMP, self._root, 0, [], {}, {})
+        return _Content(_STAMP, self._root, 0, False, [], {}, {})

@@ -86,7 +86,6 @@ class NoteFacts:
     status: str
     kind: applicability.NoteKind
     problems: tuple[Problem, ...]
-    links: LinkFacts = NO_LINKS
 
 
 @dataclass(frozen=True)
@@ -97,15 +96,15 @@ class NoteList:
     problems: tuple[Problem, ...]
 
 
-def facts_of(path: str, data: bytes) -> NoteFacts:
+def facts_of(path: str, data: bytes, *, with_language: bool = True) -> NoteFacts:
     """Read the facts of a note. A problem that is `skipped` says that it cannot be reviewed."""
     try:
-        return facts_of_text(NoteText.of(path, data))
+        return facts_of_text(NoteText.of(path, data), with_language=with_language)
     except reader.UnreadableFile as refused:
         return NoteFacts(path, path, sha256_hex(data), "", _UNREADABLE_KIND, (refused.problem,))
 
 
-def facts_of_text(note: NoteText) -> NoteFacts:
+def facts_of_text(note: NoteText, *, with_language: bool) -> NoteFacts:
     frontmatter = parse_frontmatter(note.text)
     kind, status = _UNREADABLE_KIND, ""
     problem = reader.left_by_git(note.path, note.text)
@@ -119,12 +118,12 @@ def facts_of_text(note: NoteText) -> NoteFacts:
             problems.append(Problem(note.path, code, f"`{key}` {_WRONG[key]}", False, line))
         status = (frontmatter.text("status") or "").strip()
         if not {"type", "traits"} & set(wrong):
-            kind = _kind(note.path, frontmatter, note.text)
-    links = link_facts(note.text, note_path=note.path)
-    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems), links)
+            body = note.text[frontmatter.body_offset :] if with_language else ""
+            kind = _kind(note.path, frontmatter, body)
+    return NoteFacts(note.path, note.disk_path, note.sha256, status, kind, tuple(problems))
 
 
-def _kind(path: str, frontmatter: Frontmatter, text: str) -> applicability.NoteKind:
+def _kind(path: str, frontmatter: Frontmatter, body: str) -> applicability.NoteKind:
     written = (frontmatter.text("type") or "").strip()
     traits = (trait.strip() for trait in frontmatter.strings("traits") or ())
     language = (frontmatter.text("lang") or frontmatter.text("language") or "").strip().lower()[:2]
@@ -132,9 +131,7 @@ def _kind(path: str, frontmatter: Frontmatter, text: str) -> applicability.NoteK
         applicability.resolve_type(written, note_path=path) if written else "",
         frozenset(trait for trait in traits if trait),
         readable=True,
-        language=language
-        if language.isalpha()
-        else applicability.language_of(text[frontmatter.body_offset :]),
+        language=language if language.isalpha() else applicability.language_of(body),
         skips=tuple(sorted((_skips(frontmatter) or {}).items())),
     )
 
@@ -185,27 +182,23 @@ def load_notes(
             except reader.UnreadableFile as refused:
                 problems.append(refused.problem)
                 continue
-        _, sha256, status, kind, faults, links = row
+        _, sha256, status, kind, faults, _links = row
         if faults and path in named:
             faults = as_named(faults)
         if any(problem.skipped for problem in faults):
             problems += faults
         else:
-            notes.append(
-                NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults, links)
-            )
+            notes.append(NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults))
     return NoteList(tuple(notes), tuple(problems))
 
 
 def _read(
     entry: FileEntry, index: FileIndex, content: reader.FileContent, *, now_ns: int
 ) -> NoteRow:
-    facts = facts_of(entry.path, content.data)
+    facts = facts_of(entry.path, content.data, with_language=index.has_languages)
     kind = index.kind_number(facts.kind)
     signature = content.signature
-    row = NoteRow(
-        signature or entry.signature, facts.sha256, facts.status, kind, facts.problems, facts.links
-    )
+    row = NoteRow(signature or entry.signature, facts.sha256, facts.status, kind, facts.problems)
     if signature is not None and signature.is_settled(read_at_ns=now_ns):
         index.keep(index.notes, entry.path, row)
     return row
@@ -216,8 +209,25 @@ def facts_in(index: FileIndex, note: NoteText) -> NoteFacts | None:
     row = index.notes.get(note.path)
     if row is None or row.sha256 != note.sha256:
         return None
-    _signature, sha256, status, kind, problems, links = row
-    return NoteFacts(note.path, note.disk_path, sha256, status, index.kinds[kind], problems, links)
+    kind = index.kinds[row.kind]
+    return NoteFacts(note.path, note.disk_path, row.sha256, row.status, kind, row.problems)
+
+
+def link_facts_of(
+    note: NoteFacts, *, index: FileIndex, read: Callable[[str, str], reader.FileContent]
+) -> LinkFacts:
+    """Return what a note links to, which the index has once it was asked for."""
+    row = index.notes.get(note.path)
+    if row and row.sha256 == note.sha256 and row.links:
+        return row.links
+    try:
+        now = NoteText.of(note.path, read(note.path, note.disk_path).data)
+    except reader.UnreadableFile:
+        return NO_LINKS
+    links = link_facts(now.text, note_path=note.path)
+    if row and row.sha256 == now.sha256:
+        index.keep(index.notes, note.path, row._replace(links=links))
+    return links
 
 
 def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -21,8 +21,8 @@ def note(path: str, text: str = "# Title\n") -> Note:
 
 def state(link: str, rule: str, *notes: Note, files: frozenset[str] = frozenset()) -> str:
     text = f'# A\n\n{link} says "the quick brown fox jumps over it".\n'
-    states = LinkStates(notes, is_there=files.__contains__)
-    return states.of("kb/notes/a.md", link_facts(text, note_path="kb/notes/a.md"), rule=rule)
+    states = LinkStates(notes, facts_of=lambda linked: linked.links, is_there=files.__contains__)
+    return states.of(note("kb/notes/a.md", text), rule=rule)
 
 
 @pytest.mark.parametrize(

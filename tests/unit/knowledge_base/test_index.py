@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.knowledge_base import index
+from review.domain.applicability import language_of
+from review.domain.link_state import LinkFacts, link_facts
+from review.knowledge_base import Corpus, NoteFacts, index
 from review.knowledge_base.index import FileIndex, NoteRow
 from review.knowledge_base.reader import StatSignature
 from tests.helpers.doctoring import NO_KIND
@@ -132,6 +134,61 @@ class TestTexts:
 
         with make_corpus(root) as corpus:
             assert corpus.facts_of(corpus.read_note("kb/notes/1.md")).status == "edited"
+
+
+class TestFactsThatFewAskFor:
+    PATH = "kb/notes/0.md"
+
+    @pytest.fixture
+    def calls(self, monkeypatch):
+        """Texts whose links are read, and texts whose language is recognised."""
+        found: dict[str, list[str]] = {"links": [], "language": []}
+
+        def links(text: str, *, note_path: str) -> LinkFacts:
+            found["links"].append(text)
+            return link_facts(text, note_path=note_path)
+
+        def language(text: str) -> str:
+            found["language"] += [text] if text else []
+            return language_of(text)
+
+        monkeypatch.setattr("review.knowledge_base.notes.link_facts", links)
+        monkeypatch.setattr("review.domain.applicability.language_of", language)
+        return found
+
+    def note(self, corpus: Corpus) -> NoteFacts:
+        return corpus.notes().notes[0]
+
+    def test_are_not_read_for_a_list_of_notes(self, root, calls):
+        self.note(make_corpus(root, use_cache=False))
+
+        assert calls == {"links": [], "language": []}
+
+    def test_links_are_kept_once_they_were_asked_for(self, root, calls):
+        write(root, self.PATH, "[b](b.md)\n")
+        for _ in range(2):
+            with make_corpus(root) as corpus:
+                assert corpus.links_of(self.note(corpus)).names == ("b",)
+
+        assert len(calls["links"]) == 1
+
+    def test_links_of_an_edited_note_are_read_again(self, root):
+        with make_corpus(root) as corpus:
+            corpus.links_of(self.note(corpus))
+        write(root, self.PATH, "[c](c.md)\n")
+        with make_corpus(root) as corpus:
+            assert corpus.links_of(self.note(corpus)).names == ("c",)
+
+    def test_a_language_is_recognised_once_a_gate_asks(self, root, calls):
+        write(root, self.PATH, "The cache is not the store, and that is for the best.\n")
+        answers(root)
+        gate = "---\ngate_id: prose/x\nlanguage: de\n---\nText\n"
+        write(root, "kb/instructions/review-gates/prose/x.md", gate)
+        for _ in range(2):
+            with make_corpus(root) as corpus:
+                assert self.note(corpus).kind.language == "en"
+
+        assert len(calls["language"]) == len(NOTES)
 
 
 class TestSave:
