@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
-from review.documents.base import Document, ProblemJson, grouped
+from review.documents.base import Document, ProblemJson, encode, grouped
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.printing import count_words, printable, printable_line
 from review.knowledge_base import Gate
@@ -280,3 +280,15 @@ class Report:
         tripped = f"; tripped: {found.tripped}" if found.tripped else ""
         looked = f"{count_words(found.notes, 'note')} by {count_words(found.gates, 'gate')}"
         return f"{looked}: {numbers}{told}{tripped}"
+
+
+# Each with the start by which a file of it is known.
+FORMATS: Mapping[str, tuple[Callable[[Report], Iterator[str]], str]] = {
+    "text": (text_lines, "checked "),
+    "json": (lambda report: iter([encode(report.document)]), '{"schema":"review-check/'),
+    "github": (github_lines, "::notice title=review_check::"),
+    "sarif": (sarif_lines, '{"$schema":"https://json.sch'),
+    "rdjsonl": (rdjsonl_lines, '{"message":'),
+    "junit": (junit_lines, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="r'),
+    "markdown": (markdown_lines, "## Review check\n"),
+}

@@ -30,21 +30,20 @@ _SPECIFIC_CHARACTERS = 12
 MAX_COMPARISONS = 20_000
 MAX_COMPARED = 2_000
 
-_WORD = re.compile(r"[\u2e80-\uffff]|[^\W_\u2e80-\uffff]+")
+_WORD = r"[\u2e80-\uffff]|[^\W_\u2e80-\uffff]+"  # takes 3 ms to compile
 _NAMED = re.compile(
     r"`([^`\n]{1,80})`|\"([^\"\n]{1,80})\"|\u201c([^\u201d\n]{1,80})\u201d"
     r"|(?<!\w)'([^'\n]{1,80})'(?!\w)|\u2018([^\u2019\n]{1,80})\u2019|\*\*([^*\n]{1,80})\*\*"
     r"|\b((?=\w*[A-Z]\w*[A-Z]|\w*[A-Za-z]\w*[0-9_])\w{2,})\b"
 )
-_COMMON_WORDS = frozenset(
-    _WORD.findall("""
+_COMMON = """
     the and for that this with from are was were has have had not but its his her their there
     here which what when where who how why can could may might must should will would been being
     does did any all some one two more most than then them they you your our into onto over
     under also only about such without within because while used uses use sentence paragraph
     section note line text word term claim
-""")
-)
+"""
+_COMMON_WORDS = frozenset(_COMMON.split())
 
 
 class Reported(Protocol):
@@ -219,7 +218,7 @@ class _Comparison:
         names = ("".join(groups) for groups in _NAMED.findall(text))
         named = " ".join(name for name in names if normalise_prose(name) != quote)
         return _Words(
-            text=tuple(_WORD.findall(prose)),
+            text=tuple(re.findall(_WORD, prose)),
             specific=_specific(prose),
             named=_specific(normalise_prose(named), shortest=1),
             quote=quote,
@@ -239,7 +238,7 @@ def _specific(prose: str, *, shortest: int = 3) -> frozenset[str]:
     """Return the words that may name something, without the plural's s."""
     return frozenset(
         word.removesuffix("s")
-        for word in _WORD.findall(prose)
+        for word in re.findall(_WORD, prose)
         if (len(word) >= shortest or not word.isascii()) and word not in _COMMON_WORDS
     )
 
@@ -269,7 +268,7 @@ def _may_be_edited(ours: _Words, theirs: _Words) -> bool:
     """True if one quote may be the other after an edit of the note: not if both are in it."""
     if ours.span and theirs.span:
         return False
-    return _agreement(*(_WORD.findall(words.quote) for words in (ours, theirs))) >= _HALF
+    return _agreement(*(re.findall(_WORD, words.quote) for words in (ours, theirs))) >= _HALF
 
 
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:

@@ -98,9 +98,8 @@ _PARAGRAPH = "\n\n"
 _HARD_BREAK = "  \n"
 _TELLING_INDENT = 2
 # In scripts without spaces each sign is one: Thai, Lao, Khmer, and from CJK on.
-_WORD = re.compile(
-    r"[\u0e00-\u0eff\u1780-\u17ff\u2e80-\uffff]|[^\s\u0e00-\u0eff\u1780-\u17ff\u2e80-\uffff]+"
-)
+_SIGNS = r"\u0e00-\u0eff\u1780-\u17ff\u2e80-\uffff"
+_WORD = rf"[{_SIGNS}]|[^\s{_SIGNS}]+"  # takes 4 ms to compile
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,7 @@ def as_gate_sees(
 
 
 def _words(text: str) -> list[str]:
-    return text.split() if text.isascii() else _WORD.findall(text)
+    return text.split() if text.isascii() else re.findall(_WORD, text)
 
 
 def _tokens(text: str) -> list[str]:

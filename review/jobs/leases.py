@@ -8,7 +8,6 @@ import socket
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-import psutil
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
@@ -37,15 +36,19 @@ class Processes:
         self.host = socket.gethostname()
 
     def me(self) -> Parent:
-        return Parent(self.host, os.getpid(), _started_at(psutil.Process()))
+        import psutil  # takes 7 ms
+
+        return Parent(self.host, os.getpid(), _start_time(psutil.Process().create_time()))
 
     def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
         """Return False if the process is gone, or has its number from a later start."""
+        import psutil
+
         try:
             process = psutil.Process(pid)
             if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
                 return False
-            started = _started_at(process)
+            started = _start_time(process.create_time())
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:
@@ -53,8 +56,8 @@ class Processes:
         return started_at is None or abs(started - started_at) <= _TOLERANCE
 
 
-def _started_at(process: psutil.Process) -> datetime:
-    return datetime.fromtimestamp(process.create_time(), UTC)
+def _start_time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime) -> dict[int, str]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from review import store
 from review.check.check import FAIL_ON, CheckRequest, check_notes
+from review.check.formats import FORMATS
 from review.management import kit
-from review.management.kit.output import FORMATS, write_report
+from review.management.kit.output import write_report
 
 
 class Command(kit.ReviewCommand):

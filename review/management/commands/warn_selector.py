@@ -21,7 +21,6 @@ from review.management.kit import output
 from review.queue.columns import QueueSort
 from review.queue.entries import queue_csv, read_warn_queue
 from review.queue.queue import QueueFilter
-from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.names import named_places
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, Severity
 
@@ -128,6 +127,8 @@ class Command(kit.ReadingCommand):
         )
 
     def _show_looks(self, paths: tuple[str, ...], options: kit.Options) -> None:
+        from review.reviews.needs_a_look import LookRequest, read_looks  # takes 14 ms
+
         gates = self.corpus.gates.resolve(options["gate"]) if options["gate"] else ()
         wanted = LookRequest(
             notes=paths,

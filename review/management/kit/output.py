@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from review import settings
-from review.check import formats
-from review.documents.base import Key, ProblemJson, count_by, cursor_of, encode, grouped, key_of
+from review.documents.base import Key, ProblemJson, count_by, cursor_of, grouped, key_of
 from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.states import QueueFindingJson
@@ -26,6 +25,9 @@ from review.management.kit import (
 )
 from review.selection.select import Selection, SelectionRequest
 from review.vocabulary import REQUESTED, STALE, DispositionState, JobStatus, Staleness
+
+if TYPE_CHECKING:
+    from review.check.formats import Report
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
@@ -71,22 +73,10 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-# Each with the start by which a file of it is known.
-FORMATS: Mapping[str, tuple[Callable[[formats.Report], Iterator[str]], str]] = {
-    "text": (formats.text_lines, "checked "),
-    "json": (lambda report: iter([encode(report.document)]), '{"schema":"review-check/'),
-    "github": (formats.github_lines, "::notice title=review_check::"),
-    "sarif": (formats.sarif_lines, '{"$schema":"https://json.sch'),
-    "rdjsonl": (formats.rdjsonl_lines, '{"message":'),
-    "junit": (formats.junit_lines, '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="r'),
-    "markdown": (formats.markdown_lines, "## Review check\n"),
-}
-
-
-def write_report(
-    command: ReviewCommand, report: formats.Report, *, shape: str, output: str = "-"
-) -> None:
+def write_report(command: ReviewCommand, report: Report, *, shape: str, output: str = "-") -> None:
     """Write a report to standard output for `-`, or to a file that is new or this command's."""
+    from review.check.formats import FORMATS  # takes 4 ms
+
     write, start = FORMATS[shape]
     written = (f"{printable_json(line) if start[0] == '{' else line}\n" for line in write(report))
     if output == "-":

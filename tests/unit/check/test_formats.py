@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from review.check.formats import CheckFindingJson, NotesCheckJson, Report
+from review.check.formats import FORMATS, CheckFindingJson, NotesCheckJson, Report
 from review.documents.base import ProblemJson
 from review.knowledge_base.gate_definition import read_gate
-from review.management.kit.output import FORMATS
 from review.selection.documents import PairReasonJson
 from tests.builders import gate_path, make_gate
 from tests.hostile import HOSTILE, harmless
