@@ -61,7 +61,7 @@ def _scalar(value: object) -> str:
 
 
 def _find_title(body: str) -> tuple[int, int, str] | None:
-    for token, inline in pairwise(read_markdown(body).tokens):
+    for token, inline in pairwise(read_markdown(body, marks="").tokens):
         words = " ".join(inline.content.split())
         if token.tag == "h1" and token.type == "heading_open" and token.level == 0 and words:
             first, behind = token.map or (0, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -123,7 +124,9 @@ class FileIndex:
         """The file's content; none if it is of another root, damaged, or written in the future."""
         try:
             if self._path:
-                found = read_file(str(self._path.parent), self._path.name, max_bytes=_MAX_BYTES)
+                found = read_file(
+                    os.path.realpath(self._path.parent), self._path.name, max_bytes=_MAX_BYTES
+                )
                 digest, data = found.data[:_DIGEST_SIZE], memoryview(found.data)[_DIGEST_SIZE:]
                 if hashlib.sha256(data).digest() == digest:
                     content = msgspec.msgpack.decode(data, type=_Content)

@@ -94,8 +94,8 @@ class FileContent(NamedTuple):
 
 
 def read_file(root: str, path: str, disk_path: str = "", *, max_bytes: int) -> FileContent:
-    """Read one file below `root`, spelled `disk_path` on disk; links that stay inside lead on."""
-    disk_path, root = disk_path or path, os.path.realpath(root)
+    """Read one file below the real `root`, spelled `disk_path` on disk; links inside lead on."""
+    disk_path = disk_path or path
     try:
         real = resolve_inside(root, path, disk_path)
         if real != disk_path:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import os
 import posixpath
 import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
-from pathlib import Path
 
 from review.domain.markdown.anchors import Anchors, anchors_of
 from review.domain.markdown.flavours import COMMONMARK, Flavour
@@ -215,23 +216,22 @@ class Linker:
         """Return the bytes of a note as it stands now; None of any other file."""
         if path is None or not path.endswith(MARKDOWN):
             return None
-        spellings = (path, *self._disk_paths.spellings(path))
-        files = (Path(self._root, spelling) for spelling in spellings)
-        with suppress(OSError):
-            return next((file.stat().st_size for file in files if file.is_file()), None)
+        for spelling in (path, *self._disk_paths.spellings(path)):
+            with suppress(OSError):
+                status = os.stat(f"{self._root}/{spelling}")  # noqa: PTH116 - for each link
+                return status.st_size if stat.S_ISREG(status.st_mode) else None
         return None
 
-
-def read_linked_files(
-    notes: Iterable[tuple[str, str]], *, linker: Linker, root: str
-) -> dict[str, bytes]:
-    """Return the Markdown files that these notes (path and text) link to, within bounds."""
-    rows = (row for path, text in notes for row in linker.prompt_note(path, text).links)
-    found: dict[str, bytes] = {}
-    left = _MAX_LINKED_BYTES
-    for path in dict.fromkeys(row.resolved for row in rows if row.resolved):
-        if path.endswith(MARKDOWN) and len(found) < _MAX_FILES:
-            with suppress(reader.UnreadableFile):  # gone, no file, or too large for what is left
-                found[path] = reader.read_file(root, path, max_bytes=left).data
-                left -= len(found[path])
-    return found
+    def read_linked_files(self, notes: Iterable[tuple[str, str]]) -> dict[str, bytes]:
+        """Return the Markdown files that these notes (path and text) link to, within bounds."""
+        rows = (row for path, text in notes for row in self.prompt_note(path, text).links)
+        found: dict[str, bytes] = {}
+        left = _MAX_LINKED_BYTES
+        for path in dict.fromkeys(row.resolved for row in rows if row.resolved):
+            if path.endswith(MARKDOWN) and len(found) < _MAX_FILES:
+                with suppress(
+                    reader.UnreadableFile
+                ):  # gone, no file, or too large for what is left
+                    found[path] = reader.read_file(self._root, path, max_bytes=left).data
+                    left -= len(found[path])
+        return found

@@ -19,7 +19,6 @@ from review.errors import ExitCode, ReviewError
 from review.findings.states import FixPromptJson, QueueEntryJson, QueueFindingJson
 from review.job_files import ArtifactNotWritten, FixRecord
 from review.knowledge_base import Corpus, NoteNotWritten, NoteText, replace_note
-from review.knowledge_base.resolver import read_linked_files
 from review.models import Provenance
 from review.protocol.prompt import PromptGate, framed
 from review.protocol.quote_location import quote_lines
@@ -243,7 +242,6 @@ class FixSweep:
 
     def _drafts(self, waiting: deque[str]) -> Iterator[_Draft]:
         """Each note with its prompt, as both are when its turn comes."""
-        root, linker = str(self.corpus.config.root), self.corpus.linker
         while waiting:
             path = waiting.popleft()
             try:
@@ -253,7 +251,7 @@ class FixSweep:
             except ReviewError as refused:
                 self._add(FixJson(note_path=path, outcome=REFUSED, reason=refused.message))
                 continue
-            linked = read_linked_files([(path, note.text)], linker=linker, root=root)
+            linked = self.corpus.linker.read_linked_files([(path, note.text)])
             yield _Draft(note, document, linked | {path: note.data})
 
     def _run(self, draft: _Draft) -> RunnerOutcome:

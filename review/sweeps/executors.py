@@ -23,7 +23,7 @@ from review.ingest.parse import names_of, write_blocks
 from review.jobs.files import next_run_folder, read_job_prompt, snapshot_gate
 from review.jobs.leases import Processes
 from review.jobs.provenance import PartitionMismatch, validate_provenance
-from review.knowledge_base.resolver import Linker, read_linked_files
+from review.knowledge_base.resolver import Linker
 from review.models import Provenance, ReviewJob
 from review.runners.api.provider import ApiProvider, ModelCall
 from review.runners.api.run import open_provider, run_api
@@ -84,7 +84,7 @@ class Executor:
         prompt, config = _read_prompt(job, self.config), self.config
         pairs = job.pairs.select_related("note", "note_snapshot").order_by("ordinal")
         notes = {pair.note.path: pair.note_snapshot.text for pair in pairs}
-        reading = read_linked_files(notes.items(), linker=self.linker, root=str(config.root))
+        reading = self.linker.read_linked_files(notes.items())
 
         def run(stop: threading.Event) -> RunnerOutcome:
             try:

@@ -88,14 +88,19 @@ class MarkdownDocument:
     lines: Sequence[str]
 
 
-def read_markdown(text: str, flavour: Flavour = COMMONMARK) -> MarkdownDocument:
-    """Read a text without its frontmatter; lines may end with a lone carriage return too."""
+def read_markdown(
+    text: str, flavour: Flavour = COMMONMARK, *, marks: str | None = None
+) -> MarkdownDocument:
+    """Read a text without its frontmatter; lines may end with a lone carriage return too.
+
+    :param marks: read what is inside of a block only if it has one of these characters.
+    """
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\x01")
     plain = plain if plain.endswith("\n") else f"{plain}\n"
     lines = plain.split("\n")
     if flavour.hides & {"{{", "{%"}:
         plain = _SLOT_ADDRESS.sub(lambda found: found[1] + found[2].replace(" ", _BLANK), plain)
-    tokens = parser(flavour).parse(plain, new_env())
+    tokens = parser(flavour).parse(plain, {**new_env(), "marks": marks})
     for token in chain(tokens, *(token.children or () for token in tokens if _BLANK in plain)):
         token.content = token.content.replace(_BLANK, " ")
         if "href" in token.attrs:
@@ -344,8 +349,11 @@ def _tabs_as_admonitions(state: StateCore) -> None:
 def _read_inline(state: StateCore) -> None:
     from markdown_it.token import Token as Token
 
+    marks = state.env.get("marks")
     for token in state.tokens:
         if token.type != "inline" or token.children is None:
+            continue
+        if marks is not None and not any(mark in token.content for mark in marks):
             continue
         if token.content.count("[") > _MOST_BRACKETS:
             token.children.append(Token("text", "", 0, content=token.content))

@@ -51,7 +51,7 @@ def extract_links(text: str, flavour: Flavour = COMMONMARK) -> tuple[Link, ...]:
     """Return the links of `text` in order; frontmatter, code, comments and HTML hold none."""
     offset = parse_frontmatter(text).body_offset
     first_line = len(_LINE_END.findall(text, 0, offset)) + 1
-    document = read_markdown(text[offset:].removeprefix("\ufeff"), flavour)
+    document = read_markdown(text[offset:].removeprefix("\ufeff"), flavour, marks="[<")
     return tuple(
         Link(target, first_line + line + token.content.count("\n", 0, start), kind)
         for token, line in inline_tokens(document)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from review.knowledge_base.reader import UnreadableFile, decode, read_file
-from tests.unit.knowledge_base.builders import LIMIT, link, write
+from tests.unit.knowledge_base.builders import LIMIT, link, make_corpus, write
 
 NFD_NAME = "kb/notes/e\u0301.md"
 
@@ -55,9 +55,9 @@ class TestReadFile:
         write(tmp_path, "real/kb/notes/a.md", b"x")
         link(tmp_path, "root", "real")
 
-        found = read_file(str(tmp_path / "root"), "kb/notes/a.md", max_bytes=LIMIT)
-
-        assert found.data == b"x"
+        with make_corpus(tmp_path / "root") as corpus:
+            assert corpus.read_note("kb/notes/a.md").data == b"x"
+            assert [note.path for note in corpus.notes().notes] == ["kb/notes/a.md"]
 
     def test_follows_links_that_stay_inside(self, tmp_path):
         write(tmp_path, "docs/real/a.md", b"x")
