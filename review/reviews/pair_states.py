@@ -6,11 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, TypeAlias
+from itertools import chain
+from typing import TypeAlias
+
+from django.db.models import Count
 
 from review.knowledge_base import RULE_NAMES, Corpus, Gate, NoteFacts, NoteKind, Problem
-from review.models import CurrentAcceptance, KbPath, ModelPartition
-from review.selection.freshness import Scope
+from review.models import CurrentAcceptance, CurrentAcceptanceQuerySet, KbPath, NamedKeys
+from review.selection.freshness import NoteStaleness, Scope, partition_staleness
 from review.settings import Config
 from review.vocabulary import RULES_PARTITION, Decision, Staleness
 
@@ -24,8 +27,6 @@ STALE = frozenset(Staleness.values)
 # In place of a partition: the best state that any partition gives a pair.
 BEST = ""
 _RANKS = {state: rank for rank, state in enumerate((*STATES, ""))}
-
-_KEYS = ("model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
 
 # The states of a note, one for each gate; "" where no review is required.
 Row: TypeAlias = tuple[str, ...]
@@ -81,11 +82,13 @@ class PairStates:
 
     def row(self, partition: str, note: NoteFacts) -> Row:
         """The states of a note; a partition without any acceptance lacks all that it could judge."""
-        if partition in self.rows:
-            return self.rows[partition][note.path]
+        known = self.rows.get(partition)
+        return known[note.path] if known else self._lacking(partition, note.kind)
+
+    def _lacking(self, partition: str, kind: NoteKind) -> Row:
         return tuple(
             state if is_judged_by(gate, partition) else ""
-            for gate, state in zip(self.gates, self.applicable[note.kind], strict=True)
+            for gate, state in zip(self.gates, self.applicable[kind], strict=True)
         )
 
     @property
@@ -95,7 +98,9 @@ class PairStates:
         return [gate for gate, *states in columns if not gate.rule and any(states)]
 
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
-        return count_states((self.row(partition, note) for note in notes), width=len(self.gates))
+        known, lacking = self.rows.get(partition), cache(partial(self._lacking, partition))
+        rows = (known[note.path] if known else lacking(note.kind) for note in notes)
+        return count_states(rows, width=len(self.gates))
 
 
 def is_judged_by(gate: Gate, partition: str) -> bool:
@@ -120,19 +125,24 @@ def read_pair_states(corpus: Corpus) -> PairStates:
     """Read the state of every pair; the cost grows with the knowledge base."""
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(corpus, notes=listed.notes, gates=catalog.gates)
-    obligations = read_obligations(corpus.config)
-    stored, decisions, gone = _read_stored(scope)
+    current = CurrentAcceptance.objects.order_by()
+    judged = decisions = _count_decisions(current)
+    ids = {scope.path_ids.get(note.path) for note in scope.notes}
+    if gone := set(current.values_list("note_id", flat=True).distinct()) - ids:
+        decisions = _count_decisions(current.exclude(note_id__in=NamedKeys(gone)))
+    obligations = Obligations(named=frozenset(corpus.config.partitions), judged=judged)
     taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
     applicable = {
         kind: tuple(MISSING if gate in taken else "" for gate in scope.gates)
         for kind, taken in taken_by.items()
     }
     rows: dict[str, dict[str, Row]] = {}
-    for name in sorted({*stored, *obligations.debtors(scope.gates)}):
-        owed, known = [obligations.owes(name, gate) for gate in scope.gates], stored.get(name, {})
+    for name in sorted({*judged, *obligations.debtors(scope.gates)}):
+        owed = [(gate.path, obligations.owes(name, gate)) for gate in scope.gates]
+        flagged = _read_flagged(name)
         rows[name] = {
-            note.path: _row(applicable[note.kind], owed, known.get(note.path, {}))
-            for note in scope.notes
+            item.note.path: _row(item, owed, flagged.get(item.note.path, {}))
+            for item in partition_staleness(scope, model_partition=name)
         }
     compare = cache(_compare)
     compared = {
@@ -147,51 +157,41 @@ def read_pair_states(corpus: Corpus) -> PairStates:
         disputed={path: disputed for path, (_best, disputed) in compared.items() if disputed},
         decisions=decisions,
         gone={
-            kind: [path.path for path in KbPath.objects.in_bulk(gone[kind]).values()]
-            for kind in gone
+            "note": [path.path for path in KbPath.objects.in_bulk(gone).values()],
+            "gate": sorted({*chain(*judged.values())} - {gate.path for gate in scope.gates}),
         },
         problems=(*listed.problems, *catalog.problems),
     )
 
 
-def _read_stored(
-    scope: Scope,
-) -> tuple[Mapping[str, dict[str, dict[int, str]]], dict[str, dict[str, Counter[str]]], Any]:
-    """Return states by partition, note path and place of the gate, decisions, and paths gone."""
-    notes = {scope.path_ids.get(note.path): note.path for note in scope.notes}
-    gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
-    names = dict(ModelPartition.objects.values_list("pk", "name"))
-    states: dict[str, dict[str, dict[int, str]]] = {}
-    decisions: dict[str, dict[str, Counter[str]]] = defaultdict(partial(defaultdict, Counter))
-    gone: dict[str, set[int]] = {"note": set(), "gate": set()}
-    rows = CurrentAcceptance.objects.values_list(*_KEYS, "decision")
-    for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):
-        of_partition = states.setdefault(names[partition], {})
-        if note not in notes:
-            gone["note"].add(note)
-        if gate not in gates:
-            gone["gate"].add(gate)
-        elif note in notes:
-            at = gates[gate]
-            decisions[names[partition]][scope.gates[at].path][decision] += 1
-            if gate_text != scope.snapshots.get(gate):
-                state = Staleness.GATE_CHANGED.value
-            elif note_text != scope.snapshots.get(note):
-                state = Staleness.NOTE_CHANGED.value
-            else:
-                state = FRESH if decision == Decision.PASS else decision
-            of_partition.setdefault(notes[note], {})[at] = state
-    for note, gate in scope.outdated:
-        states[RULES_PARTITION][notes[note]][gates[gate]] = MISSING
-    return states, decisions, gone
+def _read_flagged(partition: str) -> dict[str, dict[str, str]]:
+    """Return the decisions that warn or fail, by note path and gate path."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    rows = CurrentAcceptance.objects.queued().of_partition(partition)
+    for note, gate, decision in rows.values_list("note__path", "gate__path", "decision"):
+        found[note][gate] = decision
+    return found
 
 
-def _row(applicable: Row, owed: Sequence[bool], known: Mapping[int, str]) -> Row:
+def _count_decisions(rows: CurrentAcceptanceQuerySet) -> dict[str, dict[str, Counter[str]]]:
+    """Count decisions by partition and gate path."""
+    found: dict[str, dict[str, Counter[str]]] = defaultdict(partial(defaultdict, Counter))
+    key = ("model_partition__name", "gate__path")
+    for name, gate, number in rows.values_list(*key).annotate(Count("pk")):
+        found[name][gate][Decision.PASS] = number
+    flagged = rows.queued().values_list(*key, "decision").annotate(Count("pk"))
+    for name, gate, decision, number in flagged:
+        found[name][gate].update({decision: number, Decision.PASS: -number})
+    return found
+
+
+def _row(item: NoteStaleness, owed: Iterable[tuple[str, bool]], flagged: Mapping[str, str]) -> Row:
     """The states of a note; a decided pair shows where it applies, a stale one where it is owed."""
-    states = (known.get(at, MISSING) for at in range(len(owed)))
+    states = {stale.gate.path: stale.reasons[0].value for stale in item.stale}
+    states |= {gate.path: flagged.get(gate.path, FRESH) for gate in item.fresh}
     return tuple(
-        state if applies and (state in DECIDED or is_owed) else ""
-        for state, applies, is_owed in zip(states, applicable, owed, strict=True)
+        state if (state := states.get(path, "")) in DECIDED or is_owed else ""
+        for path, is_owed in owed
     )
 
 
