@@ -140,7 +140,9 @@ class Corpus:
 
     def facts_of(self, note: NoteText) -> NoteFacts:
         places, index = self._places, self._index
-        facts = facts_in(index, note) or facts_of_text(note, with_language=index.has_languages)
+        facts = facts_in(index, note) or facts_of_text(
+            note, with_language=index.content.has_languages
+        )
         return places.place(replace(facts, problems=as_named(facts.problems)))
 
     @cached_property

@@ -64,15 +64,15 @@ class FileIndex:
 
     @cached_property
     def notes(self) -> dict[str, NoteRow]:
-        return self._content.notes
+        return self.content.notes
 
     @property
     def gates(self) -> dict[str, Gate]:
-        return self._content.gates
+        return self.content.gates
 
     @cached_property
     def kinds(self) -> list[NoteKind]:
-        return self._content.kinds
+        return self.content.kinds
 
     def keep(self, rows: dict[str, _Row], path: str, row: _Row) -> None:
         """Keep a row; of notes pass only rows whose `StatSignature.is_settled`."""
@@ -84,14 +84,10 @@ class FileIndex:
             del rows[path]
             self._changed = True
 
-    @property
-    def has_languages(self) -> bool:
-        return self._content.has_languages
-
     def require_languages(self) -> None:
         """Forget the notes that were read while no gate asked for their language."""
-        if not self.has_languages:
-            self._content = self._content._replace(has_languages=True)
+        if not self.content.has_languages:
+            self.content = self.content._replace(has_languages=True)
             self.notes.clear()
 
     def kind_number(self, kind: NoteKind) -> int:
@@ -106,8 +102,8 @@ class FileIndex:
             return
         self._changed = False
         # Never earlier than what was loaded: the clock may have been set back since.
-        written_at_ns = max(self._clock_ns(), self._content.written_at_ns)
-        data = msgspec.msgpack.encode(self._content._replace(written_at_ns=written_at_ns))
+        written_at_ns = max(self._clock_ns(), self.content.written_at_ns)
+        data = msgspec.msgpack.encode(self.content._replace(written_at_ns=written_at_ns))
         try:
             make_private(self._path.parent)
             # As open as the umask allows: agents of other users share the file.
@@ -120,13 +116,12 @@ class FileIndex:
         return {kind: number for number, kind in enumerate(self.kinds)}
 
     @cached_property
-    def _content(self) -> _Content:
+    def content(self) -> _Content:
         """The file's content; none if it is of another root, damaged, or written in the future."""
         try:
             if self._path:
-                found = read_file(
-                    os.path.realpath(self._path.parent), self._path.name, max_bytes=_MAX_BYTES
-                )
+                folder = os.path.realpath(self._path.parent)
+                found = read_file(folder, self._path.name, max_bytes=_MAX_BYTES)
                 digest, data = found.data[:_DIGEST_SIZE], memoryview(found.data)[_DIGEST_SIZE:]
                 if hashlib.sha256(data).digest() == digest:
                     content = msgspec.msgpack.decode(data, type=_Content)

@@ -195,7 +195,7 @@ def load_notes(
 def _read(
     entry: FileEntry, index: FileIndex, content: reader.FileContent, *, now_ns: int
 ) -> NoteRow:
-    facts = facts_of(entry.path, content.data, with_language=index.has_languages)
+    facts = facts_of(entry.path, content.data, with_language=index.content.has_languages)
     kind = index.kind_number(facts.kind)
     signature = content.signature
     row = NoteRow(signature or entry.signature, facts.sha256, facts.status, kind, facts.problems)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from django.db.models import Count
 
@@ -131,17 +131,18 @@ def read_pair_states(corpus: Corpus) -> PairStates:
     if gone := set(current.values_list("note_id", flat=True).distinct()) - ids:
         decisions = _count_decisions(current.exclude(note_id__in=NamedKeys(gone)))
     obligations = Obligations(named=frozenset(corpus.config.partitions), judged=judged)
-    taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
     applicable = {
-        kind: tuple(MISSING if gate in taken else "" for gate in scope.gates)
-        for kind, taken in taken_by.items()
+        kind: tuple(MISSING if gate.requirement.applies(kind) else "" for gate in scope.gates)
+        for kind in {note.kind for note in scope.notes}
     }
     rows: dict[str, dict[str, Row]] = {}
     for name in sorted({*judged, *obligations.debtors(scope.gates)}):
-        owed = [(gate.path, obligations.owes(name, gate)) for gate in scope.gates]
-        flagged = _read_flagged(name)
+        owed = {gate.path: obligations.owes(name, gate) for gate in scope.gates}
+        found = current.queued().of_partition(name)
+        named = found.values_list("note__path", "gate__path", "decision")
+        flagged = {(note, gate): decision for note, gate, decision in named}
         rows[name] = {
-            item.note.path: _row(item, owed, flagged.get(item.note.path, {}))
+            item.note.path: _row(item, owed, flagged)
             for item in partition_staleness(scope, model_partition=name)
         }
     compare = cache(_compare)
@@ -164,34 +165,26 @@ def read_pair_states(corpus: Corpus) -> PairStates:
     )
 
 
-def _read_flagged(partition: str) -> dict[str, dict[str, str]]:
-    """Return the decisions that warn or fail, by note path and gate path."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    rows = CurrentAcceptance.objects.queued().of_partition(partition)
-    for note, gate, decision in rows.values_list("note__path", "gate__path", "decision"):
-        found[note][gate] = decision
-    return found
-
-
 def _count_decisions(rows: CurrentAcceptanceQuerySet) -> dict[str, dict[str, Counter[str]]]:
     """Count decisions by partition and gate path."""
     found: dict[str, dict[str, Counter[str]]] = defaultdict(partial(defaultdict, Counter))
     key = ("model_partition__name", "gate__path")
     for name, gate, number in rows.values_list(*key).annotate(Count("pk")):
         found[name][gate][Decision.PASS] = number
-    flagged = rows.queued().values_list(*key, "decision").annotate(Count("pk"))
-    for name, gate, decision, number in flagged:
+    queued = rows.queued().values_list(*key, "decision")
+    for name, gate, decision, number in queued.annotate(Count("pk")):
         found[name][gate].update({decision: number, Decision.PASS: -number})
     return found
 
 
-def _row(item: NoteStaleness, owed: Iterable[tuple[str, bool]], flagged: Mapping[str, str]) -> Row:
+def _row(item: NoteStaleness, owed: Mapping[str, bool], flagged: Mapping[Any, str]) -> Row:
     """The states of a note; a decided pair shows where it applies, a stale one where it is owed."""
+    path = item.note.path
     states = {stale.gate.path: stale.reasons[0].value for stale in item.stale}
-    states |= {gate.path: flagged.get(gate.path, FRESH) for gate in item.fresh}
+    states |= {gate.path: flagged.get((path, gate.path), FRESH) for gate in item.fresh}
     return tuple(
-        state if (state := states.get(path, "")) in DECIDED or is_owed else ""
-        for path, is_owed in owed
+        state if (state := states.get(gate_path, "")) in DECIDED or is_owed else ""
+        for gate_path, is_owed in owed.items()
     )
 
 

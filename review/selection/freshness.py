@@ -75,7 +75,9 @@ class Scope:
         paths = KbPath.objects
         named = paths.ids(self._digests) if self._is_small else paths.values_list("path", "id")
         self.path_ids: Mapping[str, int] = dict(named)
-        self.gates_of_kind = cache(self._find_gates)
+        self.gates_of_kind = cache(
+            lambda kind: tuple(gate for gate in self.gates if gate.requirement.applies(kind))
+        )
 
     def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
         return self.gates_of_kind(note.kind)
@@ -139,9 +141,6 @@ class Scope:
             if note in notes and at == [self.snapshots.get(note), self.snapshots.get(gate)]
             if state != self._corpus.link_state(notes[note], gates[gate])
         )
-
-    def _find_gates(self, kind: NoteKind) -> tuple[Gate, ...]:
-        return tuple(gate for gate in self.gates if gate.requirement.applies(kind))
 
 
 def partition_staleness(scope: Scope, *, model_partition: str) -> Iterator[NoteStaleness]:

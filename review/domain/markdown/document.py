@@ -91,10 +91,7 @@ class MarkdownDocument:
 def read_markdown(
     text: str, flavour: Flavour = COMMONMARK, *, marks: str | None = None
 ) -> MarkdownDocument:
-    """Read a text without its frontmatter; lines may end with a lone carriage return too.
-
-    :param marks: read what is inside of a block only if it has one of these characters.
-    """
+    """Read a text without its frontmatter; what is in a block only if it has one of `marks`."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\x01")
     plain = plain if plain.endswith("\n") else f"{plain}\n"
     lines = plain.split("\n")

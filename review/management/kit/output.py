@@ -23,11 +23,11 @@ from review.management.kit import (
     refuse_to_overwrite,
     request_of,
 )
-from review.selection.select import Selection, SelectionRequest
 from review.vocabulary import REQUESTED, STALE, DispositionState, JobStatus, Staleness
 
 if TYPE_CHECKING:
     from review.check.formats import Report
+    from review.selection.select import Selection, SelectionRequest
 
 
 def text_lines(selection: Selection) -> Iterator[str]:
@@ -160,6 +160,8 @@ def tail_lines(document: Any) -> Iterator[str]:
 
 def selection_request(options: dict[str, Any], **more: Any) -> SelectionRequest:
     """Return the options' selection, in the partition that `--model` names unless `more` does."""
+    from review.selection.select import SelectionRequest  # takes 8 ms
+
     mode = REQUESTED if options.get("repeat") else options.get("mode", STALE)
     more = {"model_partition": options["model"], "mode": mode} | more
     return request_of(SelectionRequest, options, **more)

@@ -60,8 +60,9 @@ class TestStart:
         assert not cold
 
     @pytest.mark.parametrize("command", ["ingest_bundle_output", "warn_selector"])
-    def test_of_a_hot_command_loads_no_formats_nor_a_look_at_processes(self, command, loaded):
-        assert not {"psutil", "xml.etree.ElementTree"}.intersection(loaded[command])
+    def test_of_a_hot_command_loads_no_formats_processes_or_selection(self, command, loaded):
+        cold = {"psutil", "xml.etree.ElementTree", "review.selection.select"}
+        assert not cold.intersection(loaded[command])
 
 
 def is_cold(name: str) -> bool:
