@@ -187,6 +187,8 @@ class _Comparison:
 
     def name_different_things(self, ours: _Words, theirs: _Words) -> bool:
         """True if each names something of the quote (or the note) that the other does not."""
+        if ours == theirs:
+            return False  # without a look at the words of the whole note
         context = ours.quoted | theirs.quoted or self._specific
         mine = ours.specific & context | ours.named
         others = theirs.specific & context | theirs.named
