@@ -36,14 +36,15 @@ _NAMED = re.compile(
     r"|(?<!\w)'([^'\n]{1,80})'(?!\w)|\u2018([^\u2019\n]{1,80})\u2019|\*\*([^*\n]{1,80})\*\*"
     r"|\b((?=\w*[A-Z]\w*[A-Z]|\w*[A-Za-z]\w*[0-9_])\w{2,})\b"
 )
-_COMMON = """
+_COMMON_WORDS = frozenset(
+    str.split("""
     the and for that this with from are was were has have had not but its his her their there
     here which what when where who how why can could may might must should will would been being
     does did any all some one two more most than then them they you your our into onto over
     under also only about such without within because while used uses use sentence paragraph
     section note line text word term claim
-"""
-_COMMON_WORDS = frozenset(_COMMON.split())
+""")
+)
 
 
 class Reported(Protocol):
@@ -187,9 +188,8 @@ class _Comparison:
 
     def name_different_things(self, ours: _Words, theirs: _Words) -> bool:
         """True if each names something of the quote (or the note) that the other does not."""
-        if ours == theirs:
-            return False  # without a look at the words of the whole note
-        context = ours.quoted | theirs.quoted or self._specific
+        # The words of the whole note are counted for findings that differ only.
+        context = ours.quoted | theirs.quoted or (self._specific if ours != theirs else frozenset())
         mine = ours.specific & context | ours.named
         others = theirs.specific & context | theirs.named
         if mine <= theirs.telling or others <= ours.telling:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import socket
 from datetime import UTC, datetime, timedelta
@@ -38,7 +37,8 @@ class Processes:
     def me(self) -> Parent:
         import psutil  # takes 7 ms
 
-        return Parent(self.host, os.getpid(), _start_time(psutil.Process().create_time()))
+        me = psutil.Process()
+        return Parent(self.host, me.pid, datetime.fromtimestamp(me.create_time(), UTC))
 
     def is_alive(self, pid: int, *, started_at: datetime | None) -> bool:
         """Return False if the process is gone, or has its number from a later start."""
@@ -48,16 +48,12 @@ class Processes:
             process = psutil.Process(pid)
             if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
                 return False
-            started = _start_time(process.create_time())
+            started = datetime.fromtimestamp(process.create_time(), UTC)
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:
             return True
         return started_at is None or abs(started - started_at) <= _TOLERANCE
-
-
-def _start_time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
 
 
 def abandoned_jobs(*, older_than: timedelta, processes: Processes, now: datetime) -> dict[int, str]:

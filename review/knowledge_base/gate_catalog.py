@@ -100,7 +100,8 @@ def load_gates(
         problems += gate.problems
         if not any(problem.skipped for problem in gate.problems):
             gates.append(gate)
-    index.forget(index.gates, index.gates.keys() - {entry.path for entry in entries})
+    known = index.content.gates
+    index.forget(known, known.keys() - {entry.path for entry in entries})
     skipped = {item.path for item in problems if item.skipped and item.path.endswith(".md")}
     return GateCatalog(
         folder=folder,
@@ -124,10 +125,10 @@ def _load(
     if message:
         raise UnreadableFile.of(entry.path, ProblemCode.INVALID_GATE, message)
     text = decode(entry.path, read(entry.path, entry.disk_path).data)
-    gate = index.gates.get(entry.path)
+    gate = index.content.gates.get(entry.path)
     if gate is None or (gate.gate_id, gate.text) != (gate_id, text):
         gate = read_gate(path=entry.path, gate_id=gate_id, text=text)
-        index.keep(index.gates, entry.path, gate)
+        index.keep(index.content.gates, entry.path, gate)
     return gate
 
 

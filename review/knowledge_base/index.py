@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
@@ -66,14 +65,6 @@ class FileIndex:
     def notes(self) -> dict[str, NoteRow]:
         return self.content.notes
 
-    @property
-    def gates(self) -> dict[str, Gate]:
-        return self.content.gates
-
-    @cached_property
-    def kinds(self) -> list[NoteKind]:
-        return self.content.kinds
-
     def keep(self, rows: dict[str, _Row], path: str, row: _Row) -> None:
         """Keep a row; of notes pass only rows whose `StatSignature.is_settled`."""
         rows[path] = row
@@ -91,9 +82,10 @@ class FileIndex:
             self.notes.clear()
 
     def kind_number(self, kind: NoteKind) -> int:
-        number = self._kind_numbers.setdefault(kind, len(self.kinds))
-        if number == len(self.kinds):
-            self.kinds.append(kind)
+        kinds = self.content.kinds
+        number = self._kind_numbers.setdefault(kind, len(kinds))
+        if number == len(kinds):
+            kinds.append(kind)
         return number
 
     def save(self) -> None:
@@ -113,15 +105,16 @@ class FileIndex:
 
     @cached_property
     def _kind_numbers(self) -> dict[NoteKind, int]:
-        return {kind: number for number, kind in enumerate(self.kinds)}
+        return {kind: number for number, kind in enumerate(self.content.kinds)}
 
     @cached_property
     def content(self) -> _Content:
         """The file's content; none if it is of another root, damaged, or written in the future."""
         try:
             if self._path:
-                folder = os.path.realpath(self._path.parent)
-                found = read_file(folder, self._path.name, max_bytes=_MAX_BYTES)
+                found = read_file(
+                    str(self._path.parent.resolve()), self._path.name, max_bytes=_MAX_BYTES
+                )
                 digest, data = found.data[:_DIGEST_SIZE], memoryview(found.data)[_DIGEST_SIZE:]
                 if hashlib.sha256(data).digest() == digest:
                     content = msgspec.msgpack.decode(data, type=_Content)

@@ -171,7 +171,7 @@ def load_notes(
     :param named: paths of notes that were requested one by one.
     """
     notes: list[NoteFacts] = []
-    problems = list(found.problems)
+    problems, kinds = list(found.problems), index.content.kinds
     # A plain loop, unpacked by hand: with nothing changed this is all a selector does per note.
     for entry in found.entries:
         path, disk_path, signature = entry
@@ -188,7 +188,7 @@ def load_notes(
         if any(problem.skipped for problem in faults):
             problems += faults
         else:
-            notes.append(NoteFacts(path, disk_path, sha256, status, index.kinds[kind], faults))
+            notes.append(NoteFacts(path, disk_path, sha256, status, kinds[kind], faults))
     return NoteList(tuple(notes), tuple(problems))
 
 
@@ -209,7 +209,7 @@ def facts_in(index: FileIndex, note: NoteText) -> NoteFacts | None:
     row = index.notes.get(note.path)
     if row is None or row.sha256 != note.sha256:
         return None
-    kind = index.kinds[row.kind]
+    kind = index.content.kinds[row.kind]
     return NoteFacts(note.path, note.disk_path, row.sha256, row.status, kind, row.problems)
 
 

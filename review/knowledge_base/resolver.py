@@ -225,8 +225,7 @@ class Linker:
     def read_linked_files(self, notes: Iterable[tuple[str, str]]) -> dict[str, bytes]:
         """Return the Markdown files that these notes (path and text) link to, within bounds."""
         rows = (row for path, text in notes for row in self.prompt_note(path, text).links)
-        found: dict[str, bytes] = {}
-        left = _MAX_LINKED_BYTES
+        found, left = dict[str, bytes](), _MAX_LINKED_BYTES
         for path in dict.fromkeys(row.resolved for row in rows if row.resolved):
             if path.endswith(MARKDOWN) and len(found) < _MAX_FILES:
                 with suppress(

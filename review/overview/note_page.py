@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from django.db.models import QuerySet
@@ -257,7 +258,10 @@ class _PairReader:
         seen = {*self._known, *jobs, *undecided}
         seen_names = {name for _gate_path, name in seen}
         names = partitions or seen_names | obligations.debtors(self._applicable.values())
-        owing = obligations.including(partitions)
+        # Requested ones that have judged nothing count as if they were named.
+        owing = replace(
+            obligations, named=obligations.named.union({*partitions} - obligations.judged.keys())
+        )
         owed = {
             (path, name)
             for path, gate in self._applicable.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from typing import Any, TypeAlias
@@ -50,11 +50,6 @@ class Obligations:
         """The partitions that are meant to judge any of the gates."""
         names = {*self.named, *self.judged, RULES_PARTITION}
         return {name for name in names if any(self.owes(name, gate) for gate in gates)}
-
-    def including(self, partitions: Iterable[str]) -> Obligations:
-        """Treat requested partitions that have judged nothing as if they were named."""
-        new = {name for name in partitions if name not in self.judged}
-        return replace(self, named=self.named | new)
 
 
 @dataclass(frozen=True)
@@ -138,8 +133,9 @@ def read_pair_states(corpus: Corpus) -> PairStates:
     rows: dict[str, dict[str, Row]] = {}
     for name in sorted({*judged, *obligations.debtors(scope.gates)}):
         owed = {gate.path: obligations.owes(name, gate) for gate in scope.gates}
-        found = current.queued().of_partition(name)
-        named = found.values_list("note__path", "gate__path", "decision")
+        named = (
+            current.queued().of_partition(name).values_list("note__path", "gate__path", "decision")
+        )
         flagged = {(note, gate): decision for note, gate, decision in named}
         rows[name] = {
             item.note.path: _row(item, owed, flagged)
@@ -179,9 +175,8 @@ def _count_decisions(rows: CurrentAcceptanceQuerySet) -> dict[str, dict[str, Cou
 
 def _row(item: NoteStaleness, owed: Mapping[str, bool], flagged: Mapping[Any, str]) -> Row:
     """The states of a note; a decided pair shows where it applies, a stale one where it is owed."""
-    path = item.note.path
     states = {stale.gate.path: stale.reasons[0].value for stale in item.stale}
-    states |= {gate.path: flagged.get((path, gate.path), FRESH) for gate in item.fresh}
+    states |= {gate.path: flagged.get((item.note.path, gate.path), FRESH) for gate in item.fresh}
     return tuple(
         state if (state := states.get(gate_path, "")) in DECIDED or is_owed else ""
         for gate_path, is_owed in owed.items()

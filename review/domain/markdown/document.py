@@ -348,9 +348,8 @@ def _read_inline(state: StateCore) -> None:
 
     marks = state.env.get("marks")
     for token in state.tokens:
-        if token.type != "inline" or token.children is None:
-            continue
-        if marks is not None and not any(mark in token.content for mark in marks):
+        is_read = marks is None or any(mark in token.content for mark in marks)
+        if token.type != "inline" or token.children is None or not is_read:
             continue
         if token.content.count("[") > _MOST_BRACKETS:
             token.children.append(Token("text", "", 0, content=token.content))
