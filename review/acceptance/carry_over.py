@@ -23,7 +23,7 @@ from review.domain.finding_identity import own_fingerprints, review_fingerprint
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
 from review.knowledge_base import Corpus, Gate, NoteText
-from review.selection.names import EMPTY_SHA256, below, carried_away, is_below, is_there
+from review.selection.names import EMPTY_SHA256, below, carried_away, is_there, within
 from review.vocabulary import AcceptanceKind, Decision
 
 _CHUNK = 200
@@ -148,9 +148,9 @@ def carry_over_acceptances(
 
 def _moved(path: str, old: str, new: str | None) -> str:
     """Return the path after the move of a file or folder, which may be into itself."""
-    if new is None or not is_below(path, (old,)):
+    if new is None or not within((old,))(path):
         return path
-    if is_below(new, (old,)) and is_below(path, (new,)):
+    if within((old,))(new) and within((new,))(path):
         return path
     return f"{new}{path[len(old) :]}"
 
@@ -168,7 +168,7 @@ def _living(wanted: Sequence[CarryPlan], corpus: Corpus) -> Iterator[CarryPlan]:
 def _acceptances_at(path: str, model_partition: str | None) -> list[models.CurrentAcceptance]:
     """Return what is accepted for notes or gates at `path` or below it, without what is retired."""
     names = models.KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
-    keys = models.NamedKeys(key for key, name in names if is_below(name, (path,)))
+    keys = models.NamedKeys(key for key, name in names if within((path,))(name))
     related = ("model_partition", "note", "gate", "note_snapshot", "gate_snapshot")
     rows = (
         models.CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))
@@ -246,7 +246,7 @@ class _Carrying:
     def _nothing_left(self, plan: CarryPlan) -> Iterator[_Text]:
         """Yield an empty text in place of the note or gate that is gone."""
         row = plan.row
-        is_note = is_below(row.note.path, (self.old,))
+        is_note = within((self.old,))(row.note.path)
         file = row.note.path if is_note else row.gate.path
         gates = (gate.path for gate in self.corpus.gates.gates)
         if is_there(self.corpus, file, kind="note") if is_note else file in gates:

@@ -140,9 +140,8 @@ class Corpus:
 
     def facts_of(self, note: NoteText) -> NoteFacts:
         places, index = self._places, self._index
-        facts = facts_in(index, note) or facts_of_text(
-            note, with_language=index.content.has_languages
-        )
+        with_language = index.content.has_languages
+        facts = facts_in(index, note) or facts_of_text(note, with_language=with_language)
         return places.place(replace(facts, problems=as_named(facts.problems)))
 
     @cached_property
@@ -186,9 +185,7 @@ class Corpus:
 
     def link_state(self, note: NoteFacts, gate: Gate) -> str:
         """Return the state of what the note links to, as the gate's rule reads it; `""` if not."""
-        if gate.rule not in READING_RULES:
-            return ""
-        return self._link_states.of(note, rule=gate.rule)
+        return self._link_states.of(note, rule=gate.rule) if gate.rule in READING_RULES else ""
 
     def count_other_notes(self, paths: Iterable[str]) -> int:
         """Count the notes of the note roots that are none of `paths`; none of them is read."""

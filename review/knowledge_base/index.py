@@ -28,8 +28,7 @@ _Row = TypeVar("_Row")
 
 
 class NoteRow(NamedTuple):
-    """The result of reading one version of one note; `kind` counts in the index's list of kinds,
-    and `links` are read when a rule asks for them."""
+    """One version of a note, as read; `kind` counts in the list of kinds, `links` are read late."""
 
     signature: StatSignature
     sha256: str

@@ -17,7 +17,6 @@ from review.domain.markdown.anchors import Anchors, anchors_of
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import (
-    Link,
     LinkBase,
     LinkKind,
     ResolvedLink,
@@ -93,7 +92,6 @@ class RepositoryFiles(Collection[str]):
         return Counter(posixpath.dirname(path) for path in self if path.endswith((".md", ".mdx")))
 
     def pages_in(self, folder: str) -> int:
-        """Return how many Markdown files of the note roots stand in a folder."""
         return self._pages[folder]
 
     def is_gone(self, path: str, *, note_path: str) -> bool:
@@ -124,11 +122,10 @@ class RepositoryFiles(Collection[str]):
         return lambda path: False
 
     def _read(self, name: str) -> str:
-        try:
+        with suppress(reader.UnreadableFile):
             data = reader.read_file(self._root, name, max_bytes=_MAX_REPOSITORY_FILE).data
-        except reader.UnreadableFile:
-            return ""
-        return data.decode("utf-8", "replace")
+            return data.decode("utf-8", "replace")
+        return ""
 
 
 class Linker:
@@ -154,21 +151,15 @@ class Linker:
         self.anchors_of = cache(self._read_anchors)
         self._size_of = cache(self._read_size)
 
-    def links(self, text: str) -> tuple[Link, ...]:
-        return extract_links(text, self.flavour)
-
     def resolve(self, target: str, *, note_path: str, kind: LinkKind | None) -> ResolvedLink:
         return resolve_link(target, note_path=note_path, base=self.base, kind=kind)
 
     def rule_input(self, text: str, note_path: str) -> RuleInput:
         """Return a text as rules read it, with its links resolved."""
-        pairs = (
-            (link, self.resolve(link.target, note_path=note_path, kind=link.kind))
-            for link in self.links(text)
-        )
         links = tuple(
             RuleLink(link.target, link.line, found.path, found.external, found.anchor, link.kind)
-            for link, found in pairs
+            for link in extract_links(text, self.flavour)
+            for found in [self.resolve(link.target, note_path=note_path, kind=link.kind)]
         )
         about = (self.flavour, self.anchors_of, self.repository, self.text_of)
         return RuleInput(note_path, text, links, *about)
@@ -176,8 +167,8 @@ class Linker:
     def text_of(self, path: str) -> str | None:
         with suppress(reader.UnreadableFile):
             if path.endswith((".md", ".mdx")):
-                file = reader.read_file(self._root, path, max_bytes=_MAX_BYTES)
-                return reader.decode(path, file.data)
+                data = reader.read_file(self._root, path, max_bytes=_MAX_BYTES).data
+                return reader.decode(path, data)
         return None
 
     def prompt_note(self, path: str, text: str) -> PromptNote:
@@ -187,7 +178,7 @@ class Linker:
     def table(self, note_path: str, text: str) -> tuple[LinkRow, ...]:
         """Return one row per target as written, in order; outside addresses and anchors have none."""
         rows: dict[str, str | None] = {}
-        for link in self.links(text):
+        for link in extract_links(text, self.flavour):
             if link.target.startswith("#") or rows.get(link.target):
                 continue
             found = self.resolve(link.target, note_path=note_path, kind=link.kind)

@@ -259,9 +259,8 @@ class _PairReader:
         seen_names = {name for _gate_path, name in seen}
         names = partitions or seen_names | obligations.debtors(self._applicable.values())
         # Requested ones that have judged nothing count as if they were named.
-        owing = replace(
-            obligations, named=obligations.named.union({*partitions} - obligations.judged.keys())
-        )
+        new = {*partitions}.difference(obligations.judged)
+        owing = replace(obligations, named=obligations.named | new)
         owed = {
             (path, name)
             for path, gate in self._applicable.items()

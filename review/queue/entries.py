@@ -44,7 +44,7 @@ from review.queue.queue import (
     QueueFilter,
     QueueLine,
 )
-from review.selection.names import is_below, within
+from review.selection.names import within
 from review.vocabulary import Decision, DispositionState, NoteNow, Seen, Severity
 
 _LAST_ORDINAL = 2**31 - 1
@@ -229,7 +229,7 @@ def _hidden(unusable: Collection[str], partitions: tuple[str, ...]) -> Mapping[s
     if partitions:
         rows = rows.filter(model_partition__name__in=partitions)
     found = rows.values_list("note_id", "gate_path", "decision")
-    last = {(note, gate): decision for note, gate, decision in found if is_below(gate, unusable)}
+    last = {(note, gate): decision for note, gate, decision in found if within(unusable)(gate)}
     return Counter(last.values())
 
 
@@ -327,14 +327,14 @@ def _folders(counts: Counter[str], chosen: tuple[str, ...]) -> dict[str, int]:
     tops = chosen or (commonpath(counts) if counts else "",)
     steps = _relabelled(counts, lambda folder: _step_below(folder, tops))
     steps.pop("", None)
-    whole = {top: sum(n for f, n in counts.items() if is_below(f, (top,))) for top in chosen}
+    whole = {top: sum(n for f, n in counts.items() if within((top,))(f)) for top in chosen}
     return {**whole, **{step: n for step, n in steps.items() if step not in tops}}
 
 
 def _step_below(folder: str, tops: Sequence[str]) -> str:
     """Return the part of a folder one step below the top that contains it; "" if none does."""
     for top in tops:
-        if not top or is_below(folder, (top,)):
+        if not top or within((top,))(folder):
             steps = len(top.split("/")) + 1 if top else 1
             return "/".join(folder.split("/")[:steps])
     return ""

@@ -77,13 +77,11 @@ class PairStates:
 
     def row(self, partition: str, note: NoteFacts) -> Row:
         """The states of a note; a partition without any acceptance lacks all that it could judge."""
-        known = self.rows.get(partition)
-        return known[note.path] if known else self._lacking(partition, note.kind)
-
-    def _lacking(self, partition: str, kind: NoteKind) -> Row:
+        if partition in self.rows:
+            return self.rows[partition][note.path]
         return tuple(
             state if is_judged_by(gate, partition) else ""
-            for gate, state in zip(self.gates, self.applicable[kind], strict=True)
+            for gate, state in zip(self.gates, self.applicable[note.kind], strict=True)
         )
 
     @property
@@ -93,9 +91,7 @@ class PairStates:
         return [gate for gate, *states in columns if not gate.rule and any(states)]
 
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
-        known, lacking = self.rows.get(partition), cache(partial(self._lacking, partition))
-        rows = (known[note.path] if known else lacking(note.kind) for note in notes)
-        return count_states(rows, width=len(self.gates))
+        return count_states((self.row(partition, note) for note in notes), width=len(self.gates))
 
 
 def is_judged_by(gate: Gate, partition: str) -> bool:

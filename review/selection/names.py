@@ -160,7 +160,7 @@ def named_places(corpus: Corpus, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def below(places: Sequence[str], *, field: str) -> Q:
-    """Preselect paths at or below the places; `is_below` must filter the rows.
+    """Preselect paths at or below the places; `within` must filter the rows.
 
     SQLite ignores case, and of many places, which databases refuse, it is their common folder.
     """
@@ -172,13 +172,8 @@ def below(places: Sequence[str], *, field: str) -> Q:
     return condition
 
 
-def is_below(path: str, places: Iterable[str]) -> bool:
-    """True if the path is one of the places or below one, or there are no places."""
-    return within(places)(path)
-
-
 def within(places: Iterable[str]) -> Callable[[str], bool]:
-    """`is_below` of these places, for many paths; there may be thousands of both."""
+    """Make the test whether a path is one of the places or below one; without places all are."""
     known = frozenset(places)
 
     def holds(path: str) -> bool:

@@ -17,6 +17,7 @@ from review.management.kit import output
 from review.models import batched
 from review.selection.documents import TargetJson
 from review.selection.select import Selection, left_out_lines, select_targets
+from review.vocabulary import Staleness
 
 _CHUNK = 500
 _EMPTY = '":[]'
@@ -49,6 +50,8 @@ class Command(kit.ReadingCommand):
             self.write_lines(() if summary else output.text_lines(selection))
             document = selection.document()
             document.summary, document.next = summary, selection.next
+            counts = document.counts
+            stale = sum(counts[reason] for reason in Staleness.values)
             self.show(
                 document,
                 output.tail_lines(document),
@@ -56,7 +59,7 @@ class Command(kit.ReadingCommand):
                 notices=(
                     *(rename.line for rename in document.renames),
                     *left_out_lines(document.left_out),
-                    output.summary_line(document.counts),
+                    f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs",
                 ),
             )
         if not selection.has_notes:

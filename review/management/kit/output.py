@@ -23,7 +23,7 @@ from review.management.kit import (
     refuse_to_overwrite,
     request_of,
 )
-from review.vocabulary import REQUESTED, STALE, DispositionState, JobStatus, Staleness
+from review.vocabulary import REQUESTED, STALE, DispositionState, JobStatus
 
 if TYPE_CHECKING:
     from review.check.formats import Report
@@ -40,11 +40,6 @@ def text_lines(selection: Selection) -> Iterator[str]:
     for diff in selection.diffs():
         yield from ("", f"{diff.path}: {diff.accepted_sha256[:12]} became {diff.sha256}")
         yield from diff.words.splitlines()
-
-
-def summary_line(counts: Mapping[str, int]) -> str:
-    stale = sum(counts[reason.value] for reason in Staleness)
-    return f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs"
 
 
 _PROBLEMS_SHOWN = 5

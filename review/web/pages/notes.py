@@ -26,7 +26,7 @@ from review.overview.gate_page import GatePageJson, change_since, gate_covers, r
 from review.queue.queue import QueueFilter, queue_now
 from review.reviews.pair_states import FAIL, FRESH, MISSING, STATES, WARN, PairStates
 from review.reviews.read import snapshot_text
-from review.selection.names import GatesJson, is_below, list_gates
+from review.selection.names import GatesJson, list_gates, within
 from review.vocabulary import DispositionState, Staleness
 from review.web.core import Facet, Filters, calibration, label, page, pair_states, parse_filters
 from review.web.pages.jobs import write_pick
@@ -288,7 +288,7 @@ def gates(request: HttpRequest) -> HttpResponse:
         if filters.accepts(lens=gate.lens, judged="rule" if gate.rule else "model")
     ]
     lenses = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
-    document.problems = [item for item in document.problems if is_below(item.path, lenses)]
+    document.problems = [item for item in document.problems if within(lenses)(item.path)]
     return page(
         request, "review/gates.html", lambda: _gates_context(filters, document), document=document
     )
