@@ -50,15 +50,8 @@ _NAMES = {
     "note_size": F("note_snapshot__byte_size"),
 }
 _KEEP_TEXT = "INSERT INTO review_texts (pair_id, text) VALUES (%s, %s)"
-# From the events themselves: they need not be sent a second time.
-_SAID = "note_snapshot_id, gate_snapshot_id, decision"
-_POINT_AT = f"""
-INSERT INTO review_current_acceptances (model_partition_id, note_id, gate_id, event_id, {_SAID})
-SELECT model_partition_id, note_id, gate_id, id, accepted_note_snapshot_id, accepted_gate_snapshot_id,
-    decision FROM acceptance_events WHERE id IN ({{}})
-ON CONFLICT (model_partition_id, note_id, gate_id) DO UPDATE SET event_id = excluded.event_id,
-    {", ".join(f"{name} = excluded.{name}" for name in _SAID.split(", "))}
-"""  # noqa: S608
+_KEY = ("model_partition_id", "note_id", "gate_id")
+_SAID = ("event_id", "note_snapshot_id", "gate_snapshot_id", "decision")
 
 
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
@@ -252,9 +245,12 @@ class CurrentAcceptanceQuerySet(models.QuerySet["CurrentAcceptance"]):
 
     def point_at(self, events: Sequence[Acceptance]) -> None:
         """Move the keys of `events` (saved, one a key) to them; call after `move_acceptances`."""
-        with connections[self.db].cursor() as cursor:
-            keys = ",".join(str(event.pk) for event in events)
-            cursor.execute(_POINT_AT.format(keys or "NULL"))
+        copied = (*_KEY, *_SAID[1:])
+        rows = [
+            CurrentAcceptance(event=event, **{name: getattr(event, name) for name in copied})
+            for event in events
+        ]
+        self.bulk_create(rows, 500, update_conflicts=True, unique_fields=_KEY, update_fields=_SAID)
 
 
 class CurrentAcceptance(models.Model):
@@ -376,6 +372,10 @@ class FindingState(models.Model):
     seen = CharField(max_length=12)
     state = CharField(max_length=12)
     decided_sha256 = CharField(max_length=64, blank=True, default="")
+    # Set by the queue, which knows the files as they are.
+    state_now: str
+    since: str
+    rank: int
 
     class Meta:
         db_table = "review_finding_states"
@@ -390,3 +390,11 @@ class FindingState(models.Model):
             index("finding_state_deferred", "note", where=Q(state=DispositionState.DEFERRED)),
         ]
         constraints = [unique("finding_state_once", "event ordinal")]
+
+    @property
+    def cursor(self) -> tuple[int, str, str, int]:
+        return self.rank, self.note_path, self.gate_path, self.ordinal
+
+    @property
+    def row_id(self) -> str:
+        return f"finding-{self.finding_id}" if self.finding_id else f"review-{self.pair_id}"

@@ -23,12 +23,12 @@ from review.domain.printing import count_words
 from review.errors import Conflict, UsageRefused
 from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus, in_order
-from review.models import Disposition
+from review.models import Disposition, FindingState
 from review.queue import triage
 from review.queue.columns import QueueSort
 from review.queue.entries import QueueFacets, read_entry_page, read_facets, read_page
 from review.queue.finding_page import FindingPage, read_finding
-from review.queue.queue import Queue, QueueCursor, QueueFilter, QueueLine, queue_now
+from review.queue.queue import Queue, QueueCursor, QueueFilter, queue_now
 from review.selection.names import within
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
 from review.web import core
@@ -353,7 +353,7 @@ def _context(
     }
 
 
-def _url(line: QueueLine | None, filters: core.Filters) -> str:
+def _url(line: FindingState | None, filters: core.Filters) -> str:
     """The page of a line's finding, in the list; "" for none."""
     return _page_of(line.fingerprint, filters) if line else ""
 
@@ -362,7 +362,7 @@ def _page_of(fingerprint: str, filters: core.Filters) -> str:
     return replace(filters, path=reverse("finding", args=[fingerprint])).url()
 
 
-def _queue_url(filters: core.Filters, line: QueueLine | None, queue: Queue) -> str:
+def _queue_url(filters: core.Filters, line: FindingState | None, queue: Queue) -> str:
     if line is None:
         return filters.url()
     start = queue.page_start(line.cursor, LINES_A_PAGE)
