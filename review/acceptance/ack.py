@@ -38,10 +38,9 @@ class RefusedKeyJson(KeyJson):
     message: str
 
 
-class AcksJson(Document, kw_only=True):
+class AcksJson(Document, kw_only=True, tag_field="schema", tag="ack-gate-review/1"):
     """The answer of `ack_gate_review`; `ignored` targets are none that an ack can settle."""
 
-    schema: str = "ack-gate-review/1"
     model_partition: str
     acked: list[AckedJson] = []
     already_fresh: list[KeyJson] = []

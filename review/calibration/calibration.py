@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from review.calibration.labels import (
     read_decisions,
     read_missed,
 )
-from review.documents.base import Document, from_row
+from review.documents.base import Document, from_row, grouped
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
@@ -109,10 +108,9 @@ class AgreementJson(Document, kw_only=True):
     alpha: float | None = None
 
 
-class CalibrationJson(Document, kw_only=True):
+class CalibrationJson(Document, kw_only=True, tag_field="schema", tag=CALIBRATION_SCHEMA):
     """`passes_to_read` are review pairs; null unless it was asked for."""
 
-    schema: str = CALIBRATION_SCHEMA
     gates: list[GateRecordJson]
     lenses: list[GroupRecordJson]
     partitions: list[GroupRecordJson]
@@ -218,9 +216,7 @@ class _Reading:
         )
 
     def _groups(self, name_of: Callable[[Cell], str]) -> list[GroupRecordJson]:
-        groups: defaultdict[str, list[Cell]] = defaultdict(list)
-        for cell in self._cells:
-            groups[name_of(cell)].append(cell)
+        groups = grouped((name_of(cell), cell) for cell in self._cells)
         return [GroupRecordJson(name=name, **self._record(groups[name])) for name in sorted(groups)]
 
     def _record(self, cells: Collection[Cell]) -> dict[str, Any]:

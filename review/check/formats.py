@@ -231,10 +231,9 @@ class CheckFindingJson(Document, kw_only=True):
     new: bool | None = None
 
 
-class NotesCheckJson(Document, kw_only=True):
+class NotesCheckJson(Document, kw_only=True, tag_field="schema", tag="review-check/1"):
     """The answer of `review_check`; `known` findings were hidden by `--new-only`."""
 
-    schema: str = "review-check/1"
     merge_base: str | None = None
     notes: int
     gates: int

@@ -27,6 +27,14 @@ class Document(msgspec.Struct, kw_only=True):
     """A JSON object with its keys in the order of the fields."""
 
 
+class SaidJson(Document, kw_only=True):
+    """What somebody decided, and why."""
+
+    actor: str
+    reason: str
+    at: str | None
+
+
 def encode(document: msgspec.Struct) -> str:
     """One line of JSON, UTF-8 as it is, without a newline."""
     return msgspec.json.encode(document).decode("utf-8", "surrogatepass")

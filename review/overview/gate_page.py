@@ -52,10 +52,9 @@ class ExampleJson(Document, kw_only=True):
     holds: bool | None
 
 
-class GatePageJson(Document, kw_only=True):
+class GatePageJson(Document, kw_only=True, tag_field="schema", tag="gate/1"):
     """The answer of a gate's page; `gate` is null when its file is gone or cannot be used."""
 
-    schema: str = "gate/1"
     gate_id: str
     gate: GateJson | None
     partitions: list[GateCoverJson]

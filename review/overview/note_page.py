@@ -8,7 +8,14 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from review import models
-from review.documents.base import Document, ProblemJson, from_row, problem_json, timestamp
+from review.documents.base import (
+    Document,
+    ProblemJson,
+    SaidJson,
+    from_row,
+    problem_json,
+    timestamp,
+)
 from review.domain.paths import lens_of, normalise_path
 from review.domain.staleness import Digests, regions_of, staleness_reasons
 from review.findings.states import QueueFindingJson, read_findings_now
@@ -101,7 +108,7 @@ class NotePairJson(Document, kw_only=True):
         return "<1" if 0 < percent < 1 else f"{percent:.0f}"
 
 
-class NoteEventJson(Document, kw_only=True):
+class NoteEventJson(SaidJson, kw_only=True):
     """One acceptance of the note's past; `review_pair_id` is null for an override."""
 
     acceptance_event_id: int
@@ -110,9 +117,6 @@ class NoteEventJson(Document, kw_only=True):
     kind: str
     decision: str
     review_pair_id: int | None
-    actor: str
-    reason: str
-    at: str | None
     note_sha256: str
     note_snapshot_id: int
 
@@ -124,10 +128,9 @@ class NoteFindingJson(Document, kw_only=True):
     finding: QueueFindingJson
 
 
-class NoteJson(Document, kw_only=True):
+class NoteJson(Document, kw_only=True, tag_field="schema", tag="note/1"):
     """The answer of a note's page; `sha256` is null when it is gone or cannot be read."""
 
-    schema: str = "note/1"
     note_path: str
     sha256: str | None
     title: str
@@ -218,7 +221,8 @@ def _accepted(note_id: int | None) -> list[models.CurrentAcceptance]:
     rows = models.CurrentAcceptance.objects.filter(model_partition__in=partitions, note_id=note_id)
     evidence = "event__review_pair"
     snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
-    related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
+    named = (f"{evidence}__{name}" for name in ("note", "gate", "job"))
+    related = ("gate", "model_partition", "event", *named)
     rows = rows.select_related(*related, *snapshots)
     return list(rows.defer(*(f"{name}__text" for name in snapshots)).order_by("-event_id"))
 

@@ -72,7 +72,7 @@ class StepJson(Document, kw_only=True):
     command: str
 
 
-class StatusJson(Document, kw_only=True):
+class StatusJson(Document, kw_only=True, tag_field="schema", tag="review-status/1"):
     """The answer of `review_status`.
 
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
@@ -82,7 +82,6 @@ class StatusJson(Document, kw_only=True):
     `next_steps` are what to do, in order.
     """
 
-    schema: str = "review-status/1"
     notes: int
     gates: int
     uncovered: int

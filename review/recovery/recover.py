@@ -53,10 +53,9 @@ class RecoverableJson(Document, kw_only=True):
     bundle_output_path: str
 
 
-class RecoveryListJson(Document, kw_only=True):
+class RecoveryListJson(Document, kw_only=True, tag_field="schema", tag="recover-review-jobs/1"):
     """The answer of `recover_review_jobs --action list`; a job can be in two lists."""
 
-    schema: str = "recover-review-jobs/1"
     action: str = "list"
     abandoned: list[RecoverableJson]
     ready: list[RecoverableJson]
@@ -84,10 +83,9 @@ class RecoveredJson(Document):
     ingested: IngestedJobJson | None = None
 
 
-class RecoveryJson(Document, kw_only=True):
+class RecoveryJson(Document, kw_only=True, tag_field="schema", tag="recover-review-jobs/1"):
     """The answer of the other actions; after `dry_run` nothing moved."""
 
-    schema: str = "recover-review-jobs/1"
     action: str
     dry_run: bool
     done: list[RecoveredJson]

@@ -23,10 +23,9 @@ _MAX_NAME_BYTES = 200
 _HASH_LENGTH = 8
 
 
-class ExportedJson(Document, kw_only=True):
+class ExportedJson(Document, kw_only=True, tag_field="schema", tag="export-reviews/1"):
     """The answer of `export_reviews`; `left` are files of an earlier export, of no acceptance now."""
 
-    schema: str = "export-reviews/1"
     format: str
     output: str
     reviews: int = 0

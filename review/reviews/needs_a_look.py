@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
-from review.acceptance.decide import PairOfAnotherModel, set_decision
+from review.acceptance.decide import PairOfAnotherModel, RereadJson, set_decision
 from review.documents.base import Document, from_row, problem_json
 from review.domain.finding_identity import review_fingerprint
 from review.domain.paths import lens_of
@@ -235,21 +235,7 @@ def _look(
     )
 
 
-class RereadJson(Document):
-    """A review that has a decision now; `accepted` is null in a dry run."""
-
-    review_pair_id: int
-    note_path: str
-    gate_path: str
-    gate_id: str
-    model_partition: str
-    decision: str
-    accepted: bool | None
-    not_accepted_because: str | None
-
-
-class RereadReviewsJson(Document, kw_only=True):
-    schema: str = "reread-reviews/1"
+class RereadReviewsJson(Document, kw_only=True, tag_field="schema", tag="reread-reviews/1"):
     dry_run: bool
     decided: list[RereadJson]
     still_unknown: int
@@ -272,9 +258,15 @@ def reread_reviews(
         if decision not in ACCEPTING_DECISIONS:
             continue
         if dry_run:
-            gate_id = config.gate_id(pair.gate.path)
-            names = (pair.note.path, pair.gate.path, gate_id, pair.job.model_partition.name)
-            decided.append(RereadJson(pair_id, *names, decision.value, None, None))
+            found_now = RereadJson(
+                review_pair_id=pair_id,
+                note_path=pair.note.path,
+                gate_path=pair.gate.path,
+                gate_id=config.gate_id(pair.gate.path),
+                model_partition=pair.job.model_partition.name,
+                decision=decision.value,
+            )
+            decided.append(found_now)
             continue
         with suppress(PairOfAnotherModel):
             done = set_decision(

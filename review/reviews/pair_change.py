@@ -66,7 +66,8 @@ def read_pair_change(
     """Compare with the accepted texts, or those of the review; `all_lines`: show equal ones too."""
     note_path, gate_path = normalise_path(note_path), corpus.config.gate_path(gate_id)
     rows = CurrentAcceptance.objects.of_partition(model_partition)
-    rows = rows.select_related(*_LOADED, *(f"event__review_pair__{name}" for name in _LOADED))
+    of_review = (f"event__review_pair__{name}" for name in ("job", *_LOADED))
+    rows = rows.select_related(*_LOADED, *of_review)
     row = rows.filter(note__path=note_path, gate__path=gate_path).first()
     if row is None:
         raise InputRejected(

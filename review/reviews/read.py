@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from review import models
-from review.documents.base import Document, from_row, timestamp
+from review.documents.base import Document, SaidJson, from_row, timestamp
 from review.domain import paths
 from review.errors import InputRejected
-from review.findings.states import QueueFindingJson, read_findings_now
+from review.findings.states import DecidedPairJson, QueueFindingJson, read_findings_now
 from review.jobs.provenance import contradicting_models, partition_contradicts
 from review.knowledge_base import Corpus, UnreadableFile
 from review.protocol.telemetry import telemetry_models
@@ -24,13 +24,10 @@ from review.vocabulary import PairStatus, ProblemCode
 _TEXTS = ("note_snapshot__text", "gate_snapshot__text")
 
 
-class PersonDecisionJson(Document, kw_only=True):
+class PersonDecisionJson(SaidJson, kw_only=True):
     """A person's decision about a review, made after parsing; the last one counts."""
 
     decision: str
-    actor: str
-    reason: str
-    at: str | None
 
 
 class FileStateJson(Document, kw_only=True):
@@ -71,7 +68,7 @@ class AcceptanceJson(Document, kw_only=True):
     gate_sha256: str
 
 
-class ReviewJson(Document, kw_only=True):
+class ReviewJson(DecidedPairJson, kw_only=True):
     """One completed review.
 
     `decision` is the one that counts, `parsed_decision` what the text was read as. `acceptance` is
@@ -79,14 +76,7 @@ class ReviewJson(Document, kw_only=True):
     `note` and `gate` say how the reviewed text relates to today's files.
     """
 
-    review_pair_id: int
     review_job_id: int
-    note_path: str
-    gate_path: str
-    gate_id: str
-    lens: str
-    model_partition: str
-    decision: str
     parsed_decision: str
     decision_source: str | None
     problem: str | None
@@ -104,10 +94,9 @@ class ReviewJson(Document, kw_only=True):
     text: str
 
 
-class RenderedJson(Document, kw_only=True):
+class RenderedJson(Document, kw_only=True, tag_field="schema", tag="render-review/1"):
     """The answer of `render_review`; `unreviewed` are acceptances without a review as evidence."""
 
-    schema: str = "render-review/1"
     reviews: list[ReviewJson]
     unreviewed: list[AcceptanceJson]
 

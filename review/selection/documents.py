@@ -90,10 +90,9 @@ class SelectionInput(msgspec.Struct, kw_only=True):
     targets: list[msgspec.Raw]
 
 
-class SelectionJson(Document, kw_only=True):
+class SelectionJson(Document, kw_only=True, tag_field="schema", tag=SELECTION_SCHEMA):
     """The answer of `review_target_selector`; the command streams it."""
 
-    schema: str = SELECTION_SCHEMA
     mode: str
     model_partition: str | None
     targets: list[TargetJson]

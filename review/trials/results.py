@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import chain
 
-from review.documents.base import Document, ProblemJson, from_row, problem_json
+from review.documents.base import Document, ProblemJson, from_row, grouped, problem_json
 from review.domain.grouping import Group, group_targets
 from review.domain.staleness import body_ratio
 from review.domain.statistics import Proportion
@@ -81,10 +80,9 @@ class GateResultJson(Document, kw_only=True):
     problems: list[ProblemJson]
 
 
-class GateTestJson(Document, kw_only=True):
+class GateTestJson(Document, kw_only=True, tag_field="schema", tag="review-gate-test/1"):
     """The answer of `review_gate_test`; `planned` are the cases of each job of a dry run."""
 
-    schema: str = "review-gate-test/1"
     gates: list[GateResultJson]
     open_job_ids: list[int] = []
     failed_job_ids: list[int] = []
@@ -92,10 +90,9 @@ class GateTestJson(Document, kw_only=True):
     planned: list[list[str]] | None = None
 
 
-class GateSeedJson(Document, kw_only=True):
+class GateSeedJson(Document, kw_only=True, tag_field="schema", tag="review-gate-seed/1"):
     """The answer of `review_gate_seed`: a prompt for a model, or the text of a case."""
 
-    schema: str = "review-gate-seed/1"
     gate_id: str
     note_path: str
     prompt: str | None = None
@@ -137,10 +134,10 @@ def _runs(gate: Gate, cases: Iterable[GateCase]) -> Mapping[tuple[str, str], lis
         note__path__in={case.note_path for case in cases},
         gate__path=gate.path,
     ).select_related("job__model_partition", "note_snapshot", "gate_snapshot")
-    runs: defaultdict[tuple[str, str], list[ReviewPair]] = defaultdict(list)
-    for pair in rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("pk"):
-        runs[pair.note_snapshot.content_sha256, pair.job.model_partition.name].append(pair)
-    return runs
+    pairs = rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("pk")
+    return grouped(
+        ((pair.note_snapshot.content_sha256, pair.job.model_partition.name), pair) for pair in pairs
+    )
 
 
 def _case_of_runs(case: GateCase, gate: Gate, runs: Sequence[ReviewPair]) -> CaseResultJson:

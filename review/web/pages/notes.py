@@ -51,10 +51,9 @@ class NoteRowJson(Document):
     counts: dict[str, dict[str, int]]
 
 
-class NotesJson(Document, kw_only=True):
+class NotesJson(Document, kw_only=True, tag_field="schema", tag="notes/1"):
     """The answer of the list of notes; `next` is null on the last page."""
 
-    schema: str = "notes/1"
     total: int
     notes: list[NoteRowJson]
     next: str | None
