@@ -1,4 +1,4 @@
-"""Encodes structs as JSON and decodes input; problems of files, and parts of lists."""
+"""Encodes structs as JSON and decodes input; problems, reviews as data, and parts of lists."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
+from msgspec import Meta
 
 from review.domain.problems import Problem
 from review.errors import InputRejected
@@ -25,6 +26,16 @@ class NotThisDocument(InputRejected):
 
 class Document(msgspec.Struct, kw_only=True):
     """A JSON object with its keys in the order of the fields."""
+
+
+class ListJson(Document, kw_only=True):
+    """A list, or counts of it in `summary`; `next` is the cursor of the part behind this one.
+
+    On a page it is the address of that part, and absent at the end.
+    """
+
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
 
 
 class SaidJson(Document, kw_only=True):
@@ -97,6 +108,27 @@ class ProblemJson(Document, kw_only=True):
 
 def problem_json(problem: Problem) -> ProblemJson:
     return from_row(ProblemJson, problem, code=problem.code.value)
+
+
+_Text = Annotated[str, Meta(max_length=20_000)]
+
+
+class ReportedJson(msgspec.Struct, forbid_unknown_fields=True):
+    """A finding; `quote` are words of the note."""
+
+    severity: Literal["info", "warn", "fail"]
+    text: Annotated[_Text, Meta(min_length=1)]
+    quote: Annotated[_Text, Meta(description="words of the note, copied exactly")] = ""
+
+
+class ReviewBlockJson(msgspec.Struct, forbid_unknown_fields=True):
+    """The review of one pair of a job, by the pair's number in its prompt."""
+
+    ordinal: Annotated[int, Meta(ge=1, description="number of the pair in the prompt's list")]
+    decision: Literal["pass", "warn", "fail", "error"]
+    summary: _Text
+    findings: Annotated[list[ReportedJson], Meta(max_length=1000)] = []
+    revision: Annotated[_Text, Meta(description="the smallest change that mends it")] = ""
 
 
 def no_note_found(places: Iterable[str]) -> str:

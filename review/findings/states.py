@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-import msgspec
-
-from review.documents.base import Document, ProblemJson, SaidJson, from_row, grouped
+from review.documents.base import Document, ListJson, ProblemJson, SaidJson, from_row, grouped
 from review.domain.finding_identity import finding_state, own_finding_text, own_fingerprints
 from review.jobs.job_documents import FindingJson
 from review.knowledge_base import Corpus, UnreadableFile
@@ -100,11 +98,10 @@ class LookJson(DecidedPairJson, kw_only=True):
     rationale: str | None
 
 
-class QueueJson(Document, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
+class QueueJson(ListJson, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
     """The answer of `warn_selector`; findings of notes that are gone are listed separately.
 
-    `next` is the cursor of the part behind this one, and on a page the address of the part after it,
-    absent at the end; `summary` counts entries if requested.
+    `summary` counts entries if requested.
     `waiting_findings` are not among them: their gate changed, and they wait for a new review. Nor are
     `muted_findings`, of gates that `kb/review.toml` mutes.
     """
@@ -114,17 +111,13 @@ class QueueJson(Document, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
     problems: list[ProblemJson]
     waiting_findings: int = 0
     muted_findings: int = 0
-    next: str | msgspec.UnsetType | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
-class LooksJson(Document, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
+class LooksJson(ListJson, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
     """The answer of `warn_selector --needs-a-look`."""
 
     needs_a_look: list[LookJson]
     problems: list[ProblemJson]
-    next: str | msgspec.UnsetType | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
 class FixPromptJson(Document, kw_only=True, tag_field="schema", tag="fix-prompt/1"):

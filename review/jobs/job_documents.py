@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
-from review.documents.base import Document, ProblemJson, SaidJson
+from review.documents.base import Document, ListJson, ProblemJson, SaidJson
 from review.errors import ReviewError
 from review.selection.documents import PairReasonJson
 
@@ -120,12 +118,10 @@ class TakenJson(Document, kw_only=True, tag_field="schema", tag="next-review-job
     left: int = 0
 
 
-class JobListJson(Document, kw_only=True, tag_field="schema", tag="review-job-list/1"):
+class JobListJson(ListJson, kw_only=True, tag_field="schema", tag="review-job-list/1"):
     """The answer of `review_job_list`; a page has the newest jobs of it."""
 
     jobs: list[JobJson]
-    next: str | msgspec.UnsetType | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
 class FindingJson(Document, kw_only=True):

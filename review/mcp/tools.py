@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from review.documents.typed_reviews import ReviewBlockJson
+from review.documents.base import ReviewBlockJson
 
 # No name can begin as an option does: it stands on a command line.
 _Name = Annotated[str, Meta(pattern=r"^[^-\s]")]

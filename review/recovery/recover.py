@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from review.documents.base import Document, from_row
+from review.documents.base import Document, ListJson, from_row
 from review.domain.grouping import Group
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_job
@@ -53,15 +53,13 @@ class RecoverableJson(Document, kw_only=True):
     bundle_output_path: str
 
 
-class RecoveryListJson(Document, kw_only=True, tag_field="schema", tag="recover-review-jobs/1"):
+class RecoveryListJson(ListJson, kw_only=True, tag_field="schema", tag="recover-review-jobs/1"):
     """The answer of `recover_review_jobs --action list`; a job can be in two lists."""
 
     action: str = "list"
     abandoned: list[RecoverableJson]
     ready: list[RecoverableJson]
     failed: list[RecoverableJson]
-    next: str | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
 class LeftOutJson(Document):

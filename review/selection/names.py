@@ -11,7 +11,7 @@ from posixpath import basename, split
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from review.documents.base import Document, ProblemJson, from_row, grouped, problem_json
+from review.documents.base import Document, ListJson, ProblemJson, from_row, grouped, problem_json
 from review.domain.paths import gate_path_of, normalise_path, path_below
 from review.errors import InputRejected
 from review.knowledge_base import (
@@ -54,15 +54,13 @@ class GateJson(Document, kw_only=True):
     reads: list[str] = []
 
 
-class GatesJson(Document, kw_only=True, tag_field="schema", tag="resolve-gates/1"):
+class GatesJson(ListJson, kw_only=True, tag_field="schema", tag="resolve-gates/1"):
     """The answer of `resolve_gates`; with a note, `gates` are those that apply to it."""
 
     note_path: str | None
     gates: list[GateJson]
     not_applicable: list[str]
     problems: list[ProblemJson]
-    next: str | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
 def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:

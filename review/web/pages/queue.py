@@ -19,7 +19,6 @@ from msgspec import UNSET
 
 from review import settings
 from review.documents.base import problem_json
-from review.domain.printing import count_words
 from review.errors import Conflict, UsageRefused
 from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus, in_order
@@ -221,7 +220,7 @@ def _report(request: HttpRequest, done: triage.Triaged, state: DispositionState)
     """Say what was done and, by name, what was not; remember it for an undo."""
     if done.moved:
         word = "opened again" if state is DispositionState.OPEN else state.value
-        what = f"{count_words(len(done.moved), 'finding')} {word}"
+        what = f"{core.count_words(len(done.moved), 'finding')} {word}"
         if len(done.moved) == 1:
             what = f"{word.capitalize()}: {_name(done.moved[0])}"
         request.session[LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
@@ -233,7 +232,7 @@ def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> 
     for last in not_moved[:_NAMED_AT_MOST]:
         said = f"{last.actor} says {last.state} since this page was shown."
         core.report(request, warning=f"Not changed: {_name(last.fingerprint)}. {said}")
-    more = count_words(len(not_moved) - _NAMED_AT_MOST, "finding")
+    more = core.count_words(len(not_moved) - _NAMED_AT_MOST, "finding")
     left = f"Also not changed: {more}." if len(not_moved) > _NAMED_AT_MOST else ""
     core.report(request, warning=left)
 
