@@ -169,6 +169,16 @@ def accept_now(
     return [row not in superseded for row in rows]
 
 
+def refuse_edited(
+    pair: DraftPair, note: str | None, gate: str | None, *, since: str, hint: str = ""
+) -> None:
+    """Refuse a pair whose texts have not these digests (None: any), of when somebody looked."""
+    for what, file, sha256 in (("note", pair.note, note), ("gate", pair.gate, gate)):
+        if sha256 not in (None, file.sha256):
+            message = f"{_name(pair)}: the {what} was edited since {since}"
+            raise Conflict(message, f"{what}-edited", hint=hint)
+
+
 def key_json(pair: DraftPair) -> KeyJson:
     return KeyJson(pair.note.path, pair.gate.path, pair.gate.gate_id)
 

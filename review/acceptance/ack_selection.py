@@ -154,17 +154,10 @@ def _ack_as_listed(
     for chunk in batched(targets, _CHUNK):
         acks: list[tuple[DraftPair, int | None]] = []
         for target in chunk:
-            name = f"{target.note_path} {target.gate_id}"
             try:
                 pair = DraftPair(read_note(target.note_path), corpus.gate(target.gate_path))
-                if pair.note.sha256 != target.note_sha256:
-                    raise Conflict(
-                        f"{name}: the note was edited since it was selected", "note-edited"
-                    )
-                if pair.gate.sha256 != target.gate_sha256:
-                    raise Conflict(
-                        f"{name}: the gate was edited since it was selected", "gate-edited"
-                    )
+                listed = (target.note_sha256, target.gate_sha256)
+                ack.refuse_edited(pair, *listed, since="it was selected")
             except ReviewError as error:
                 answer.refused.append(ack.refused_json(target, error))
             else:

@@ -75,15 +75,8 @@ def override_acceptance(
     note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     for pair in pairs:
-        name = f"{pair.note.path} {pair.gate.gate_id}"
-        if request.expect_note_sha256 not in (None, pair.note.sha256):
-            raise Conflict(
-                f"{name}: the note was edited since you read it", "note-edited", hint=_READ_AGAIN
-            )
-        if request.expect_gate_sha256 not in (None, pair.gate.sha256):
-            raise Conflict(
-                f"{name}: the gate was edited since you read it", "gate-edited", hint=_READ_AGAIN
-            )
+        expected = (request.expect_note_sha256, request.expect_gate_sha256)
+        ack.refuse_edited(pair, *expected, since="you read it", hint=_READ_AGAIN)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()

@@ -23,7 +23,6 @@ from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, Problem, 
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
 from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
-from review.settings import Config
 from review.vocabulary import (
     GRAVITY,
     OPEN_JOB_STATUSES,
@@ -170,7 +169,7 @@ def read_note_page(
     _require_note(corpus, path, note_id, text)
     accepted = _accepted(note_id)
     sha256 = facts.sha256 if facts else None
-    obligations = read_obligations(corpus.config)
+    obligations = read_obligations(corpus)
     gates = [gate for gate in corpus.gates.gates if facts and gate.requirement.applies(facts.kind)]
     reader = _PairReader(corpus, path, facts, gates, accepted)
     pairs = reader.read(note_id, partitions, obligations)
@@ -186,7 +185,7 @@ def read_note_page(
         pairs=pairs,
         unjudged_gates=[gate.gate_id for gate in unjudged],
         findings=_findings(corpus, path, sha256, accepted),
-        history=_history(note_id, before, corpus.config),
+        history=_history(note_id, before, corpus),
         problems=[problem_json(problem) for problem in problems],
     )
     texts = models.FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
@@ -357,7 +356,7 @@ def _findings(
     return sorted((it for _mark, it in by_line), key=lambda it: -GRAVITY[it.finding.severity])
 
 
-def _history(note_id: int | None, before: int | None, config: Config) -> list[NoteEventJson]:
+def _history(note_id: int | None, before: int | None, corpus: Corpus) -> list[NoteEventJson]:
     """The newest acceptances, one more than a page shows."""
     related = ("gate", "model_partition", "note_snapshot")
     rows = models.Acceptance.objects.filter(note_id=note_id).select_related(*related)
@@ -368,7 +367,7 @@ def _history(note_id: int | None, before: int | None, config: Config) -> list[No
             NoteEventJson,
             row,
             acceptance_event_id=row.pk,
-            gate_id=config.gate_label(row.gate.path),
+            gate_id=corpus.config.gate_label(row.gate.path),
             model_partition=row.model_partition.name,
             at=timestamp(row.accepted_at),
             note_sha256=row.note_snapshot.content_sha256,

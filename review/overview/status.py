@@ -24,7 +24,6 @@ from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pa
 from review.selection.documents import PairReasonJson, RenameJson
 from review.selection.names import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
-from review.settings import Config
 from review.store.errors import store_name
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
@@ -141,7 +140,7 @@ def read_status(
     if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     unknown = [*unknown_partitions([model_partition], config=config), *corpus.idle_settings()]
-    status.notices = [*_notices(status, config=config, is_gate=bool(fail_on)), *unknown]
+    status.notices = [*_notices(status, corpus, is_gate=bool(fail_on)), *unknown]
     steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
     status.next_steps = [
         StepJson(what=what, count=count, command=f"commonplace {command}")
@@ -160,15 +159,15 @@ def _skips(states: PairStates) -> Iterator[PairReasonJson]:
                 yield PairReasonJson(note_path=note.path, gate_id=gate.gate_id, reason=reason)
 
 
-def _notices(status: StatusJson, *, config: Config, is_gate: bool) -> Iterator[str]:
+def _notices(status: StatusJson, corpus: Corpus, *, is_gate: bool) -> Iterator[str]:
     """Explain zeros that mean no note, or no review: on a first day, in a clone."""
     gates = (gate for partition in status.partitions for gate in partition.gates)
     decided = any(any(gate.decisions.values()) for gate in gates)
     how = "; to fail where a pair has no review, use --fail-on stale" * is_gate
     reviewed = decided or status.jobs[JobStatus.COMPLETED] or status.needs_a_look
     notices = {
-        no_note_found(config.note_roots): not status.notes,
-        no_gate_found(config.gates_folder): not status.gates,
+        no_note_found(corpus.config.note_roots): not status.notes,
+        no_gate_found(corpus.config.gates_folder): not status.gates,
         f"{store_name()} holds no review yet, so the queue is empty{how}": not reviewed,
     }
     return (notice for notice, is_so in notices.items() if is_so)

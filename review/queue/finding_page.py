@@ -62,17 +62,21 @@ def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPa
         dispositions=[
             from_row(states.DispositionJson, it, disposition=it.state) for it in dispositions
         ],
-        occurrences=list(map(_occurrence, occurrences)),
+        occurrences=[
+            from_row(
+                states.OccurrenceJson,
+                it.pair,
+                review_pair_id=it.pair_id,
+                severity=it.severity,
+                text=it.text,
+                model_partition=it.pair.job.model_partition.name,
+            )
+            for it in occurrences
+        ],
     )
     described = (gate.description for gate in corpus.gates.gates if gate.path == line.gate_path)
     about = next(described, "")
     return FindingPage(document, line, passage, is_old, about, pair, dispositions, occurrences)
-
-
-def _occurrence(row: models.Finding) -> states.OccurrenceJson:
-    partition = row.pair.job.model_partition.name
-    said = {"severity": row.severity, "text": row.text, "model_partition": partition}
-    return from_row(states.OccurrenceJson, row.pair, review_pair_id=row.pair_id, **said)
 
 
 def _in_queue(fingerprint: str, queue: Queue) -> tuple[models.FindingState, str] | None:

@@ -31,7 +31,6 @@ from review.models import (
 from review.protocol.decision import read_review
 from review.protocol.quote_location import quote_lines
 from review.selection.names import below, within
-from review.settings import Config
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     QUEUED_DECISIONS,
@@ -82,7 +81,7 @@ def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJso
     looks = [
         look
         for item, findings in zip(reviewed, found, strict=True)
-        if not _is_settled(look := _look(item, reasons[item[0].pk], findings, corpus.config))
+        if not _is_settled(look := _look(item, reasons[item[0].pk], findings, corpus))
     ]
     texts = rationales(look.review_pair_id for look in looks)
     for look in looks:
@@ -216,10 +215,10 @@ def _look(
     item: tuple[ReviewPair, str, str],
     why: LookReason,
     findings: list[QueueFindingJson],
-    config: Config,
+    corpus: Corpus,
 ) -> LookJson:
     pair, note_path, gate_path = item
-    gate_id = config.gate_id(gate_path)
+    gate_id = corpus.config.gate_id(gate_path)
     return LookJson(
         note_path=note_path,
         gate_path=gate_path,
@@ -245,7 +244,7 @@ REASON = "the stored review was read again"
 
 
 def reread_reviews(
-    *, actor: str, dry_run: bool, config: Config, now: datetime
+    *, actor: str, dry_run: bool, corpus: Corpus, now: datetime
 ) -> RereadReviewsJson:
     """Decide the unanswered reviews of the partition's own models whose text states a decision."""
     found = undecided_pairs(LookRequest()).filter(not_accepted=NotAccepted.DECISION_UNKNOWN)
@@ -262,7 +261,7 @@ def reread_reviews(
                 review_pair_id=pair_id,
                 note_path=pair.note.path,
                 gate_path=pair.gate.path,
-                gate_id=config.gate_id(pair.gate.path),
+                gate_id=corpus.config.gate_id(pair.gate.path),
                 model_partition=pair.job.model_partition.name,
                 decision=decision.value,
             )
@@ -270,7 +269,7 @@ def reread_reviews(
             continue
         with suppress(PairOfAnotherModel):
             done = set_decision(
-                pair_id, decision, reason=REASON, actor=actor, config=config, now=now
+                pair_id, decision, reason=REASON, actor=actor, config=corpus.config, now=now
             )
             decided.append(from_row(RereadJson, done))
     return RereadReviewsJson(

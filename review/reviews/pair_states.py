@@ -27,7 +27,6 @@ from review.protocol.quote_location import follow_quote
 from review.selection.documents import SelectionJson
 from review.selection.freshness import Scope
 from review.selection.select import SelectionRequest, select_targets
-from review.settings import Config
 from review.vocabulary import RULES_PARTITION, Decision, DispositionState, Staleness
 
 FRESH, WARN, FAIL = "fresh", Decision.WARN.value, Decision.FAIL.value
@@ -121,19 +120,19 @@ def count_states(rows: Iterable[Row], *, width: int) -> list[Counter[str]]:
     return [Counter(filter(None, column)) for column in columns]
 
 
-def read_obligations(config: Config) -> Obligations:
+def read_obligations(corpus: Corpus) -> Obligations:
     rows = CurrentAcceptance.objects.values_list("model_partition__name", "gate__path")
     judged: dict[str, set[str]] = {}
     for partition, gate_path in rows.distinct().order_by():
         judged.setdefault(partition, set()).add(gate_path)
-    return Obligations(named=frozenset(config.partitions), judged=judged)
+    return Obligations(named=frozenset(corpus.config.partitions), judged=judged)
 
 
 def read_pair_states(corpus: Corpus) -> PairStates:
     """Read the state of every pair; the cost grows with the knowledge base."""
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(corpus, notes=listed.notes, gates=catalog.gates)
-    obligations = read_obligations(corpus.config)
+    obligations = read_obligations(corpus)
     stored, decisions, gone = _read_stored(scope)
     taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
     applicable = {

@@ -18,7 +18,6 @@ from review.findings.states import DecidedPairJson, QueueFindingJson, read_findi
 from review.jobs.provenance import contradicting_models, partition_contradicts
 from review.knowledge_base import Corpus, UnreadableFile
 from review.protocol.telemetry import telemetry_models
-from review.settings import Config
 from review.vocabulary import PairStatus, ProblemCode
 
 _TEXTS = ("note_snapshot__text", "gate_snapshot__text")
@@ -137,7 +136,7 @@ def read_reviews(corpus: Corpus, request: HistoryRequest) -> RenderedJson:
     if request.pair_id is not None:
         shown = [_one(request.pair_id, current)]
     else:
-        shown, unreviewed = _of_note(request, current, corpus.config)
+        shown, unreviewed = _of_note(request, current, corpus)
     digests = {note: _digest(note, corpus.read_note) or "" for _pair, note, *_rest in shown}
     reviewed = [(pair, note, gate) for pair, note, gate, *_rest in shown]
     findings = read_findings_now(corpus, reviewed, digests=digests)
@@ -145,7 +144,7 @@ def read_reviews(corpus: Corpus, request: HistoryRequest) -> RenderedJson:
         reviews=[
             _review_json(item, found, corpus) for item, found in zip(shown, findings, strict=True)
         ],
-        unreviewed=[_acceptance_json(row, corpus.config) for row in unreviewed],
+        unreviewed=[_acceptance_json(row, corpus) for row in unreviewed],
     )
 
 
@@ -169,8 +168,9 @@ def _one(pair_id: int, current: Any) -> _Shown:
 
 
 def _of_note(
-    request: HistoryRequest, current: Any, config: Config
+    request: HistoryRequest, current: Any, corpus: Corpus
 ) -> tuple[list[_Shown], list[models.CurrentAcceptance]]:
+    config = corpus.config
     note_path = paths.path_below(str(config.root), request.note)
     gate_path = paths.path_below(str(config.root), request.gate) if request.gate else ""
     if gate_path and not gate_path.startswith(f"{config.gates_folder}/"):
@@ -250,22 +250,22 @@ def _review_json(shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Co
         not_accepted_because=pair.not_accepted or None,
         is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
         later_review_pair_id=later.order_by("-pk").values_list("pk", flat=True).first(),
-        acceptance=_acceptance_json(accepted, corpus.config) if accepted else None,
+        acceptance=_acceptance_json(accepted, corpus) if accepted else None,
         note=_file_state(note_path, pair.note_snapshot.content_sha256, corpus.read_note),
         gate=_file_state(gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
-        provenance=_provenance(pair.job, corpus.config),
+        provenance=_provenance(pair.job, corpus),
         findings=list(findings),
         result_path=pair.result_path or None,
         text=pair.review_text.text,
     )
 
 
-def _acceptance_json(row: models.CurrentAcceptance, config: Config) -> AcceptanceJson:
+def _acceptance_json(row: models.CurrentAcceptance, corpus: Corpus) -> AcceptanceJson:
     return from_row(
         AcceptanceJson,
         row.event,
         note_path=row.note.path,
-        gate_id=config.gate_label(row.gate.path),
+        gate_id=corpus.config.gate_label(row.gate.path),
         model_partition=row.model_partition.name,
         decision=row.decision,
         note_sha256=row.note_snapshot.content_sha256,
@@ -273,9 +273,9 @@ def _acceptance_json(row: models.CurrentAcceptance, config: Config) -> Acceptanc
     )
 
 
-def _provenance(job: models.ReviewJob, config: Config) -> ProvenanceJson:
+def _provenance(job: models.ReviewJob, corpus: Corpus) -> ProvenanceJson:
     claim, partition = job.self_reported_model, job.model_partition.name
-    problem = None
+    problem, config = None, corpus.config
     if claim and partition_contradicts(partition, (claim,), config=config):
         problem = (
             f"the output says it was written by {claim!r}, another model than those of the job's"

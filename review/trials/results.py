@@ -116,13 +116,12 @@ def read_gate_results(
         if gate.rule in RULES:
             tried.add(RULES_PARTITION)
         for name in partitions or sorted(tried):
-            cases = []
-            for case in read.cases:
-                if name == RULES_PARTITION:
-                    decision = judge_case(corpus, gate, case.text, case.note_path)
-                    cases.append(_case_json(case, [decision]))
-                else:
-                    cases.append(_case_of_runs(case, gate, runs.get((case.sha256, name), [])))
+            cases = [
+                _case_json(case, [judge_case(corpus, gate, case.text, case.note_path)])
+                if name == RULES_PARTITION
+                else _case_of_runs(case, gate, runs.get((case.sha256, name), []))
+                for case in read.cases
+            ]
             found.append(_gate_json(gate, name, cases, read.problems))
     return found
 
@@ -179,10 +178,11 @@ def _gate_json(
 ) -> GateResultJson:
     counted = [case for case in cases if not case.draft]
     # By case, for each of its runs that decided, whether it flagged the case.
-    flags = []
-    for case in counted:
-        decided = [word for word in case.decisions if word in ACCEPTING_DECISIONS]
-        flags.append((case.expect, [word in QUEUED_DECISIONS for word in decided]))
+    decided = [[it for it in case.decisions if it in ACCEPTING_DECISIONS] for case in counted]
+    flags = [
+        (case.expect, [word in QUEUED_DECISIONS for word in words])
+        for case, words in zip(counted, decided, strict=True)
+    ]
 
     def flagged(expect: Expectation) -> PortionJson:
         tried = [of_case for expected, of_case in flags if expected == expect and of_case]

@@ -165,12 +165,9 @@ def _row(
 def _facets(filters: Filters, listing: NoteListing, states: PairStates) -> list[Facet]:
     present = {word: listing.states[word] for word in STATES if listing.states[word]}
     statuses = {word or _NO_STATUS: number for word, number in sorted(listing.statuses.items())}
-
-    def state_label(word: str) -> str:
-        return _STATE_LABELS.get(word, label(word))
-
+    labels = {word: _STATE_LABELS.get(word, label(word)) for word in STATES}
     return [
-        filters.facet("state", "With a pair that is", present, labels=state_label),
+        filters.facet("state", "With a pair that is", present, labels=labels.__getitem__),
         filters.facet("folder", "Folder", dict(sorted(listing.folders.items()))),
         filters.facet("status", "Status", statuses),
         filters.facet("model", "Model partition", dict.fromkeys(states.partitions)),
