@@ -254,7 +254,7 @@ class JobFactory:
             lens=group.lens,
             estimated_prompt_tokens=self.estimate(group.items),
             pair_count=len(group.items),
-            pairs=[PlannedPairJson(n, it.note_path, it.gate_path, it.gate_id) for n, it in pairs],
+            pairs=[PlannedPairJson(it.note_path, it.gate_path, it.gate_id, n) for n, it in pairs],
         )
 
     def _fits(self, pair: DraftPair, limit: int) -> bool:

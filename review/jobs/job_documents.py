@@ -6,34 +6,37 @@ from dataclasses import dataclass
 
 from review.documents.base import Document, ListJson, ProblemJson, SaidJson
 from review.errors import ReviewError
-from review.selection.documents import PairReasonJson
+from review.selection.documents import KeyJson, PairReasonJson
 
 
-class PairJson(Document):
+class PlannedPairJson(KeyJson):
+    ordinal: int
+
+
+class PairJson(PlannedPairJson):
     """A pair of a job; `decision` is null until it is completed."""
 
     review_pair_id: int
-    ordinal: int
-    note_path: str
-    gate_path: str
-    gate_id: str
     pair_status: str
     decision: str | None
 
 
-class JobJson(Document, kw_only=True):
+class _JobShape(Document, kw_only=True):
+    model_partition: str
+    lens: str
+    estimated_prompt_tokens: int
+    pair_count: int
+
+
+class JobJson(_JobShape, kw_only=True):
     """A job as create, claim and list show it; paths are root-relative where they are below it."""
 
     review_job_id: int
     status: str
-    model_partition: str
     grouping: str
-    lens: str
     prompt_path: str
     bundle_output_path: str
     manifest_path: str
-    estimated_prompt_tokens: int
-    pair_count: int
     pairs: list[PairJson]
     claimed_by: str | None = None
     runner: str | None = None
@@ -49,19 +52,8 @@ class JobJson(Document, kw_only=True):
     purpose: str = "review"
 
 
-class PlannedPairJson(Document):
-    ordinal: int
-    note_path: str
-    gate_path: str
-    gate_id: str
-
-
-class PlannedJobJson(Document, kw_only=True):
-    model_partition: str
+class PlannedJobJson(_JobShape, kw_only=True):
     grouping: str
-    lens: str
-    estimated_prompt_tokens: int
-    pair_count: int
     pairs: list[PlannedPairJson]
 
 
@@ -93,14 +85,10 @@ class ClaimedJson(Document, kw_only=True, tag_field="schema", tag="claim-review-
     jobs: list[JobJson]
 
 
-class TakenJobJson(Document, kw_only=True):
+class TakenJobJson(_JobShape, kw_only=True):
     """A job that was taken, with its prompt: less the beginning that is that of `shares_with`."""
 
     review_job_id: int
-    model_partition: str
-    lens: str
-    pair_count: int
-    estimated_prompt_tokens: int
     prompt_path: str
     bundle_output_path: str
     prompt: str

@@ -30,7 +30,7 @@ from review.models import (
 )
 from review.protocol.decision import read_review
 from review.protocol.quote_location import quote_lines
-from review.selection.names import below, within
+from review.selection.names import within
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     QUEUED_DECISIONS,
@@ -51,7 +51,6 @@ class LookRequest:
 
     notes: tuple[str, ...] = ()
     gate_paths: tuple[str, ...] = ()
-    gate_folders: tuple[str, ...] = ()
     model_partition: str | None = None
 
 
@@ -190,8 +189,6 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
         pairs = pairs.filter(job__model_partition__name=request.model_partition)
     if request.gate_paths:
         pairs = pairs.filter(gate__path__in=request.gate_paths)
-    if request.gate_folders:
-        pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
     return pairs
 
 

@@ -100,9 +100,6 @@ class RenderedJson(Document, kw_only=True, tag_field="schema", tag="render-revie
     unreviewed: list[AcceptanceJson]
 
 
-class NoReview(InputRejected): ...
-
-
 @dataclass(frozen=True)
 class HistoryRequest:
     """A pair by its id, or the current reviews of a note that may be gone; "" keeps all."""
@@ -151,14 +148,16 @@ def read_reviews(corpus: Corpus, request: HistoryRequest) -> RenderedJson:
 def _one(pair_id: int, current: Any) -> _Shown:
     pair = _pairs().filter(pk=pair_id).first()
     if pair is None:
-        raise NoReview(
+        raise InputRejected(
             f"no review pair {pair_id} in this store",
+            "no-review",
             hint="pairs and their ids are in: commonplace review_job_list --json",
         )
     if pair.status != PairStatus.COMPLETED:
-        raise NoReview(
+        raise InputRejected(
             f"pair {pair_id} has no review: it is {pair.status}, and its job {pair.job_id} is"
             f" {pair.job.status}",
+            "no-review",
             hint=f"its prompt is {pair.job.prompt_path}",
         )
     accepted = current.filter(
@@ -202,7 +201,7 @@ def _pairs() -> QuerySet[models.ReviewPair]:
     ).defer(*_TEXTS)
 
 
-def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoReview:
+def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> InputRejected:
     """The refusal; names what the note has reviews of, else notes that have reviews."""
     by = f" by {gate_path}" if gate_path else ""
     where = f" in partition {request.model_partition}" if request.model_partition else ""
@@ -214,11 +213,11 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
         gates = sorted({gate for gate, _partition in known})
         near = paths.near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
         names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
-        return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
+        return InputRejected(what, "no-review", hint=f"it has reviews by {', '.join(names[:5])}")
     reviewed = models.KbPath.objects.filter(pk__in=reviews.values("note_id"))
     lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
     hint = paths.did_you_mean(note_path, reviewed.values_list("path", flat=True))
-    return NoReview(what, hint=hint or lacks)
+    return InputRejected(what, "no-review", hint=hint or lacks)
 
 
 def _review_json(shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus) -> ReviewJson:

@@ -23,7 +23,6 @@ from review.findings.states import LookJson, LooksJson
 from review.knowledge_base import Corpus
 from review.overview.note_page import read_note_page
 from review.reviews import pair_states, read
-from review.reviews.needs_a_look import LookRequest, read_looks
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
 from review.web import core
@@ -55,6 +54,7 @@ def looks(request: HttpRequest) -> HttpResponse:
     filters = core.parse_filters(request, LOOKS_FILTERS)
     answer = core.needs_a_look()
     wanted = _wanted(answer.value, filters)
+    notes = {look.note_path for look in wanted}
     place = filters.place(str, str, int)
     rows = [look for look in wanted if place is None or _key(look) > place]
     paged = filters.cut(rows, LOOKS_A_DOCUMENT if core.wants_json(request) else LOOKS_A_PAGE, _key)
@@ -71,20 +71,13 @@ def looks(request: HttpRequest) -> HttpResponse:
             "choices": [(number, word.value) for number, word in enumerate(ACCEPTING_DECISIONS, 1)],
             "reason": request.session.get(LAST_REASON, ""),
         },
-        document=lambda: _looks_document(paged, filters),
+        document=lambda: structs.replace(
+            answer.value,
+            needs_a_look=list(paged.items),
+            problems=[it for it in answer.value.problems if it.path in notes],
+            next=paged.next_document or UNSET,
+        ),
     )
-
-
-def _looks_document(paged: core.Paged[LookJson], filters: core.Filters) -> LooksJson:
-    """Return a part of the command's answer; the problems are those of the notes in its scope."""
-    config, partitions = settings.current(), filters.all("partition")
-    folders = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
-    partition = partitions[0] if len(partitions) == 1 else None
-    scope = LookRequest(gate_folders=folders, model_partition=partition)
-    with Corpus(config) as corpus:
-        document = read_looks(corpus, scope)
-    following = paged.next_document or UNSET
-    return structs.replace(document, needs_a_look=list(paged.items), next=following)
 
 
 def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int]]:
