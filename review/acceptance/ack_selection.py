@@ -12,7 +12,7 @@ import msgspec
 from django.db import transaction
 
 from review.acceptance import ack
-from review.documents.base import Document, ProblemJson, grouped, problem_json
+from review.documents.base import Document, Problems, grouped
 from review.domain.paths import normalise_path
 from review.errors import Conflict, ReviewError, UsageRefused
 from review.findings.states import QueueFindingJson, read_findings_now
@@ -36,7 +36,7 @@ class TrivialAcksJson(Document, kw_only=True, tag_field="schema", tag="ack-trivi
     acked: list[ack.AckedJson]
     left: list[KeyJson]
     refused: list[ack.RefusedKeyJson]
-    problems: list[ProblemJson]
+    problems: Problems
     left_out: dict[str, int]
 
 
@@ -116,7 +116,7 @@ def ack_trivial_changes(
         acked=acks.acked,
         left=[KeyJson(target.note_path, target.gate_path, target.gate_id) for target in left],
         refused=[*refused, *acks.refused],
-        problems=[problem_json(item) for item in selection.problems],
+        problems=selection.problems,
         left_out={why: n for why, n in selection.left_out.items() if why != "other-reason"},
     )
 

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
-from review.documents.base import Document, ProblemJson, grouped
+from review.documents.base import Document, Problems, grouped
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.printing import count_words, printable, printable_line
 from review.knowledge_base import Gate
@@ -241,7 +241,7 @@ class NotesCheckJson(Document, kw_only=True, tag_field="schema", tag="review-che
     findings: list[CheckFindingJson]
     stale: list[PairReasonJson]
     known: int = 0
-    problems: list[ProblemJson]
+    problems: Problems
     notices: list[str]
     tripped: str | None = None
 

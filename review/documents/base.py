@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -16,6 +16,7 @@ from review.errors import InputRejected
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
+Problems = Sequence[Problem]
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _CUT_OFF = "Input data was truncated"
 
@@ -95,19 +96,6 @@ def timestamp(moment: datetime | None) -> str | None:
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return f"{moment.isoformat(timespec='microseconds')[:-6]}Z"
-
-
-class ProblemJson(Document, kw_only=True):
-    """A problem of one file; `skipped` if the file was left out for it."""
-
-    path: str
-    code: str
-    message: str
-    skipped: bool
-
-
-def problem_json(problem: Problem) -> ProblemJson:
-    return from_row(ProblemJson, problem, code=problem.code.value)
 
 
 _Text = Annotated[str, Meta(max_length=20_000)]

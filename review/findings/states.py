@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from review.documents.base import Document, ListJson, ProblemJson, SaidJson, from_row, grouped
+from review.documents.base import Document, ListJson, Problems, SaidJson, from_row, grouped
 from review.domain.finding_identity import finding_state, own_finding_text, own_fingerprints
 from review.jobs.job_documents import FindingJson
 from review.knowledge_base import Corpus, UnreadableFile
@@ -108,7 +108,7 @@ class QueueJson(ListJson, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
 
     entries: list[QueueEntryJson]
     deleted_notes: list[QueueEntryJson]
-    problems: list[ProblemJson]
+    problems: Problems
     waiting_findings: int = 0
     muted_findings: int = 0
 
@@ -117,7 +117,7 @@ class LooksJson(ListJson, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
     """The answer of `warn_selector --needs-a-look`."""
 
     needs_a_look: list[LookJson]
-    problems: list[ProblemJson]
+    problems: Problems
 
 
 class FixPromptJson(Document, kw_only=True, tag_field="schema", tag="fix-prompt/1"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from review.documents.base import Document, ListJson, ProblemJson, SaidJson
+from review.documents.base import Document, ListJson, Problems, SaidJson
 from review.errors import ReviewError
 from review.selection.documents import KeyJson, PairReasonJson
 
@@ -73,7 +73,7 @@ class CreatedJson(Document, kw_only=True, tag_field="schema", tag="create-review
     dry_run: bool = False
     jobs: list[JobJson | PlannedJobJson]
     skipped: list[SkippedJson]
-    problems: list[ProblemJson]
+    problems: Problems
     totals: TotalsJson
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from django.db.models import Count, Exists, Max, OuterRef
 
 from review.calibration.calibration import AgreementJson, GateRecordJson
-from review.documents.base import Document, ProblemJson, from_row, problem_json
+from review.documents.base import Document, Problems, from_row
 from review.domain.diffs.words import WordDiff, word_diff
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
@@ -61,7 +61,7 @@ class GatePageJson(Document, kw_only=True, tag_field="schema", tag="gate/1"):
     dispositions: dict[str, int]
     texts: list[GateTextJson]
     examples: list[ExampleJson]
-    problems: list[ProblemJson]
+    problems: Problems
     records: list[GateRecordJson] = []
     agreement: list[AgreementJson] | None = None
 
@@ -94,7 +94,7 @@ def read_gate_page(
         dispositions=_dispositions(path_id) | {DispositionState.OPEN.value: open_findings},
         texts=_texts(path_id, gate),
         examples=list(islice(_examples(corpus, gate), 20)) if gate else [],
-        problems=[problem_json(item) for item in corpus.gates.problems if item.path == path],
+        problems=[item for item in corpus.gates.problems if item.path == path],
     )
 
 

@@ -10,16 +10,15 @@ from django.db.models import QuerySet
 from review import models
 from review.documents.base import (
     Document,
-    ProblemJson,
+    Problems,
     SaidJson,
     from_row,
-    problem_json,
     timestamp,
 )
 from review.domain.paths import lens_of, normalise_path
 from review.domain.staleness import Digests, regions_of, staleness_reasons
 from review.findings.states import QueueFindingJson, read_findings_now
-from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, Problem, UnreadableFile
+from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
 from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
@@ -140,7 +139,7 @@ class NoteJson(Document, kw_only=True, tag_field="schema", tag="note/1"):
     unjudged_gates: list[str]
     findings: list[NoteFindingJson]
     history: list[NoteEventJson]
-    problems: list[ProblemJson]
+    problems: Problems
 
 
 HISTORY = 30
@@ -186,13 +185,13 @@ def read_note_page(
         unjudged_gates=[gate.gate_id for gate in unjudged],
         findings=_findings(corpus, path, sha256, accepted),
         history=_history(note_id, before, corpus),
-        problems=[problem_json(problem) for problem in problems],
+        problems=problems,
     )
     texts = models.FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
     return NotePage(document, text, texts.first() if text is None else None)
 
 
-def _now(corpus: Corpus, path: str) -> tuple[NoteFacts | None, str | None, Iterable[Problem]]:
+def _now(corpus: Corpus, path: str) -> tuple[NoteFacts | None, str | None, Problems]:
     try:
         note = corpus.read_note(path)
     except UnreadableFile as refused:

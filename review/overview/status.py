@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from django.db.models import Count
 
-from review.documents.base import Document, ProblemJson, no_gate_found, no_note_found, problem_json
+from review.documents.base import Document, Problems, no_gate_found, no_note_found
 from review.findings.states import LookJson
 from review.jobs.costs import CostsJson
 from review.jobs.leases import Processes, abandoned_jobs
@@ -90,7 +90,7 @@ class StatusJson(Document, kw_only=True, tag_field="schema", tag="review-status/
     queue: dict[str, int]
     needs_a_look: int
     orphans: list[OrphanJson]
-    problems: list[ProblemJson]
+    problems: Problems
     tripped: str | None
     costs: CostsJson | None = None
     notices: list[str] = []
@@ -132,7 +132,7 @@ def read_status(
         waiting_findings=queue.queue.waiting,
         needs_a_look=len(looks),
         orphans=find_orphans(corpus, states),
-        problems=[problem_json(problem) for problem in states.problems],
+        problems=states.problems,
         tripped=None,
         skips=list(_skips(states)),
     )

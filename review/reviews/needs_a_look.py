@@ -12,7 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
 from review.acceptance.decide import PairOfAnotherModel, RereadJson, set_decision
-from review.documents.base import Document, from_row, problem_json
+from review.documents.base import Document, from_row
 from review.domain.finding_identity import review_fingerprint
 from review.domain.paths import lens_of
 from review.findings.states import LookJson, LooksJson, QueueFindingJson, read_findings_now
@@ -85,9 +85,7 @@ def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJso
     texts = rationales(look.review_pair_id for look in looks)
     for look in looks:
         look.rationale = texts.get(look.review_pair_id)
-    return LooksJson(
-        needs_a_look=looks, problems=[problem_json(problem) for problem in listed.problems]
-    )
+    return LooksJson(needs_a_look=looks, problems=listed.problems)
 
 
 def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from review.documents.base import Document, ProblemJson
+from review.documents.base import Document, Problems
 
 
 class RenameJson(Document):
@@ -98,7 +98,7 @@ class SelectionJson(Document, kw_only=True, tag_field="schema", tag=SELECTION_SC
     targets: list[TargetJson]
     diffs: list[DiffJson]
     counts: dict[str, int]
-    problems: list[ProblemJson]
+    problems: Problems
     renames: list[RenameJson] = []
     left_out: dict[str, int] = {}
     next: str | None = None

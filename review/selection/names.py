@@ -11,7 +11,7 @@ from posixpath import basename, split
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from review.documents.base import Document, ListJson, ProblemJson, from_row, grouped, problem_json
+from review.documents.base import Document, ListJson, Problems, from_row, grouped
 from review.domain.paths import gate_path_of, normalise_path, path_below
 from review.errors import InputRejected
 from review.knowledge_base import (
@@ -60,7 +60,7 @@ class GatesJson(ListJson, kw_only=True, tag_field="schema", tag="resolve-gates/1
     note_path: str | None
     gates: list[GateJson]
     not_applicable: list[str]
-    problems: list[ProblemJson]
+    problems: Problems
 
 
 def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
@@ -78,7 +78,7 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
         note_path=found.path if found else None,
         gates=list(map(gate_json, kept)),
         not_applicable=[gate.gate_id for gate in gates if gate not in kept],
-        problems=list(map(problem_json, problems)),
+        problems=problems,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
-from review.documents.base import cursor_of, key_of, problem_json, timestamp
+from review.documents.base import cursor_of, key_of, timestamp
 from review.domain.diffs.words import changed_words, unified_diff, word_diff
 from review.errors import UsageRefused
 from review.knowledge_base import (
@@ -155,7 +155,7 @@ class Selection:
             targets=[],
             diffs=[],
             counts=dict(self.counts),
-            problems=[problem_json(problem) for problem in self.problems],
+            problems=self.problems,
             renames=self.renames(),
             left_out=self.left_out,
         )

@@ -8,13 +8,13 @@ from datetime import datetime
 from functools import partial
 from itertools import chain
 
-from review.documents.base import Document, ProblemJson, from_row, grouped, problem_json
+from review.documents.base import Document, Problems, from_row, grouped
 from review.domain.grouping import Group, group_targets
 from review.domain.staleness import body_ratio
 from review.domain.statistics import Proportion
 from review.errors import InputRejected
 from review.jobs.create import JobFactory
-from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText, Problem
+from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText
 from review.models import ReviewPair, batched
 from review.protocol.prompt import VERSION, framed
 from review.runners.rules.judge import RULES, judge
@@ -77,7 +77,7 @@ class GateResultJson(Document, kw_only=True):
     flips: PortionJson
     missed: int
     cases: list[CaseResultJson]
-    problems: list[ProblemJson]
+    problems: Problems
 
 
 class GateTestJson(Document, kw_only=True, tag_field="schema", tag="review-gate-test/1"):
@@ -174,7 +174,7 @@ def _case_json(case: GateCase, decisions: list[str], state: str = MEASURED) -> C
 
 
 def _gate_json(
-    gate: Gate, partition: str, cases: list[CaseResultJson], problems: Iterable[Problem]
+    gate: Gate, partition: str, cases: list[CaseResultJson], problems: Problems
 ) -> GateResultJson:
     counted = [case for case in cases if not case.draft]
     # By case, for each of its runs that decided, whether it flagged the case.
@@ -200,7 +200,7 @@ def _gate_json(
         flips=_portion([len(set(of_case)) > 1 for of_case in again], cases=len(again)),
         missed=sum(case.missed for case in counted),
         cases=cases,
-        problems=[problem_json(problem) for problem in problems],
+        problems=problems,
     )
 
 

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from review import settings
 from review.acceptance.ack_selection import Pick
 from review.calibration.calibration import read_calibration
-from review.documents.base import Document, ProblemJson, grouped, problem_json, timestamp
+from review.documents.base import Document, Problems, grouped, timestamp
 from review.domain.diffs.words import word_diff
 from review.domain.staleness import regions_of
 from review.knowledge_base import Corpus, Gate, NoteFacts, UnreadableFile
@@ -57,7 +57,7 @@ class NotesJson(Document, kw_only=True, tag_field="schema", tag="notes/1"):
     total: int
     notes: list[NoteRowJson]
     next: str | None
-    problems: list[ProblemJson]
+    problems: Problems
     counted_at: str | None
 
 
@@ -109,7 +109,7 @@ def notes(request: HttpRequest) -> HttpResponse:
             total=len(listing.chosen),
             notes=rows,
             next=paged.next_document,
-            problems=[problem_json(problem) for problem in states.problems],
+            problems=states.problems,
             counted_at=timestamp(answer.at),
         ),
     )

@@ -18,7 +18,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 from msgspec import UNSET
 
 from review import settings
-from review.documents.base import problem_json
 from review.errors import Conflict, UsageRefused
 from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus, in_order
@@ -154,7 +153,7 @@ def _list_document(filters: core.Filters, after: QueueCursor | None) -> QueueJso
     return QueueJson(
         entries=[entry for entry in entries if entry.note_path in present],
         deleted_notes=[entry for entry in entries if entry.note_path not in present],
-        problems=[problem_json(problem) for problem in in_order(problems)],
+        problems=in_order(problems),
         waiting_findings=found.waiting,
         muted_findings=found.muted,
         next=filters.page(following=next_cursor).next_document or UNSET,
