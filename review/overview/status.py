@@ -217,18 +217,15 @@ def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
 
     A file that was left out for a problem, or that lies outside the note roots, still exists.
     """
-    known = {problem.path for problem in states.problems}
     orphans = []
     for kind, paths in states.gone.items():
-        unknown = (path for path in paths if path not in known)
-        gone = [path for path in unknown if not is_there(corpus, path, kind=kind)]
+        gone = [path for path in paths if not is_there(corpus, path, kind=kind)]
         live = live_acceptances(kind, KbPath.objects.ids(gone))
         orphans += [OrphanJson(path, kind, count) for path, count in live.items()]
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
 
 
 def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
-    decisions = states.decisions.get(name, {})
     gates = [
         GateStatusJson(
             gate_id=gate.gate_id,
@@ -238,7 +235,7 @@ def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
             gate_changed=count[Staleness.GATE_CHANGED.value],
             note_changed=count[Staleness.NOTE_CHANGED.value],
             decisions={
-                word.value: decisions.get(gate.path, Counter())[word]
+                word.value: states.decisions.get((name, gate.path, word.value), 0)
                 for word in ACCEPTING_DECISIONS
             },
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any, TypeAlias
+from functools import cache
+from typing import TypeAlias
+
+from django.db.models import Count
 
 from review.domain.diffs.words import WordDiff, word_diff
 from review.domain.paths import normalise_path
@@ -22,10 +24,10 @@ from review.knowledge_base import (
     Problem,
     UnreadableFile,
 )
-from review.models import CurrentAcceptance, FileSnapshot, KbPath, ModelPartition, ReviewPair
+from review.models import CurrentAcceptance, FileSnapshot, KbPath, NamedKeys, ReviewPair
 from review.protocol.quote_location import follow_quote
 from review.selection.documents import SelectionJson
-from review.selection.freshness import Scope
+from review.selection.freshness import Scope, partition_staleness
 from review.selection.select import SelectionRequest, select_targets
 from review.vocabulary import RULES_PARTITION, Decision, DispositionState, Staleness
 
@@ -40,7 +42,7 @@ STALE = frozenset(Staleness.values)
 BEST = ""
 _RANKS = {state: rank for rank, state in enumerate((*STATES, ""))}
 
-_KEYS = ("model_partition_id", "note_id", "gate_id", "note_snapshot_id", "gate_snapshot_id")
+_KEY = ("model_partition__name", "note__path", "gate__path")
 
 # The states of a note, one for each gate; "" where no review is required.
 Row: TypeAlias = tuple[str, ...]
@@ -75,7 +77,8 @@ class PairStates:
 
     :param rows: by partition and note path; `BEST` is among the partitions.
     :param disputed: by note path, places of gates that one partition passes and another does not.
-    :param decisions: by partition and gate path: current acceptances of notes that exist, on any text.
+    :param decisions: current acceptances of notes that exist, on any text, counted by partition,
+        gate path and decision.
     :param gone: paths with current acceptances that are no note or gate any more, by kind.
     """
 
@@ -84,7 +87,7 @@ class PairStates:
     rows: Mapping[str, Mapping[str, Row]]
     applicable: Mapping[NoteKind, Row]
     disputed: Mapping[str, frozenset[int]]
-    decisions: Mapping[str, Mapping[str, Counter[str]]]
+    decisions: Mapping[tuple[str, ...], int]
     gone: Mapping[str, Sequence[str]]
     problems: tuple[Problem, ...] = ()
 
@@ -133,19 +136,22 @@ def read_pair_states(corpus: Corpus) -> PairStates:
     listed, catalog = corpus.notes(), corpus.gates
     scope = Scope(corpus, notes=listed.notes, gates=catalog.gates)
     obligations = read_obligations(corpus)
-    stored, decisions, gone = _read_stored(scope)
+    current = CurrentAcceptance.objects.order_by()
+    rows_queued = current.queued().values_list(*_KEY, "decision")
+    queued = {tuple(key): decision for *key, decision in rows_queued}
+    known = {scope.path_ids.get(note.path) for note in scope.notes}
+    gone = set(current.values_list("note_id", flat=True).distinct()) - known
+    kept = current.exclude(note_id__in=NamedKeys({0, *gone}))
+    decisions = kept.values_list(_KEY[0], _KEY[2], "decision").annotate(Count("pk"))
     taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
     applicable = {
         kind: tuple(MISSING if gate in taken else "" for gate in scope.gates)
         for kind, taken in taken_by.items()
     }
     rows: dict[str, dict[str, Row]] = {}
-    for name in sorted(stored):
+    for name in sorted(obligations.judged):
         owed = [obligations.owes(name, gate) for gate in scope.gates]
-        rows[name] = {
-            note.path: _row(applicable[note.kind], owed, stored[name].get(note.path, {}))
-            for note in scope.notes
-        }
+        rows[name] = dict(_rows(scope, name, owed, queued))
     compare = cache(_compare)
     compared = {
         note.path: compare((applicable[note.kind], *(row[note.path] for row in rows.values())))
@@ -157,54 +163,27 @@ def read_pair_states(corpus: Corpus) -> PairStates:
         rows={**rows, BEST: {path: best for path, (best, _disputed) in compared.items()}},
         applicable=applicable,
         disputed={path: disputed for path, (_best, disputed) in compared.items() if disputed},
-        decisions=decisions,
+        decisions={tuple(key): number for *key, number in decisions},
         gone={
-            kind: [path.path for path in KbPath.objects.in_bulk(gone[kind]).values()]
-            for kind in gone
+            "note": [path.path for path in KbPath.objects.in_bulk(gone).values()],
+            "gate": sorted(
+                set().union(*obligations.judged.values()) - {it.path for it in scope.gates}
+            ),
         },
         problems=(*listed.problems, *catalog.problems),
     )
 
 
-def _read_stored(
-    scope: Scope,
-) -> tuple[Mapping[str, dict[str, dict[int, str]]], dict[str, dict[str, Counter[str]]], Any]:
-    """Return states by partition, note path and place of the gate, decisions, and paths gone."""
-    notes = {scope.path_ids.get(note.path): note.path for note in scope.notes}
-    gates = {scope.path_ids.get(gate.path): at for at, gate in enumerate(scope.gates)}
-    names = dict(ModelPartition.objects.values_list("pk", "name"))
-    states: dict[str, dict[str, dict[int, str]]] = {}
-    decisions: dict[str, dict[str, Counter[str]]] = defaultdict(partial(defaultdict, Counter))
-    gone: dict[str, set[int]] = {"note": set(), "gate": set()}
-    rows = CurrentAcceptance.objects.values_list(*_KEYS, "decision")
-    for partition, note, gate, note_text, gate_text, decision in rows.iterator(chunk_size=5000):
-        of_partition = states.setdefault(names[partition], {})
-        if note not in notes:
-            gone["note"].add(note)
-        if gate not in gates:
-            gone["gate"].add(gate)
-        elif note in notes:
-            at = gates[gate]
-            decisions[names[partition]][scope.gates[at].path][decision] += 1
-            if gate_text != scope.snapshots.get(gate):
-                state = Staleness.GATE_CHANGED.value
-            elif note_text != scope.snapshots.get(note):
-                state = Staleness.NOTE_CHANGED.value
-            else:
-                state = FRESH if decision == Decision.PASS else decision
-            of_partition.setdefault(notes[note], {})[at] = state
-    for note, gate in scope.outdated:
-        states[RULES_PARTITION][notes[note]][gates[gate]] = MISSING
-    return states, decisions, gone
-
-
-def _row(applicable: Row, owed: Sequence[bool], known: Mapping[int, str]) -> Row:
-    """The states of a note; a decided pair shows where it applies, a stale one where it is owed."""
-    states = (known.get(at, MISSING) for at in range(len(owed)))
-    return tuple(
-        state if applies and (state in DECIDED or is_owed) else ""
-        for state, applies, is_owed in zip(states, applicable, owed, strict=True)
-    )
+def _rows(
+    scope: Scope, partition: str, owed: Sequence[bool], queued: Mapping[tuple[str, ...], str]
+) -> Iterator[tuple[str, Row]]:
+    """Yield each note's states; a decided pair shows where it applies, a stale one where it is owed."""
+    for item in partition_staleness(scope, model_partition=partition):
+        path, states = item.note.path, {it.gate.path: it.reasons[0].value for it in item.stale}
+        for gate in item.fresh:
+            states[gate.path] = queued.get((partition, path, gate.path), FRESH)
+        found = zip((states.get(gate.path, "") for gate in scope.gates), owed, strict=True)
+        yield path, tuple(state if state in DECIDED or is_owed else "" for state, is_owed in found)
 
 
 def _compare(rows: tuple[Row, ...]) -> tuple[Row, frozenset[int]]:

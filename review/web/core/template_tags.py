@@ -115,7 +115,7 @@ register.filter("labelled", label)
 # `{{ 1|counted:"job" }}` is "1 job", `{{ 2|counted:"entry,entries" }}` is "2 entries".
 register.filter("counted", count_words)
 register.filter("quoted", shlex.quote)
-register.filter("grouped", "{:,}".format)  # 12345 as 12,345
+register.filter("grouped", lambda number: f"{number:,}")  # 12345 as 12,345
 
 _MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 
