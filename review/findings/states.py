@@ -18,6 +18,8 @@ from review.models import (
     FindingState,
     NamedKeys,
     ReviewPair,
+    ReviewText,
+    batched,
     latest_of,
 )
 from review.protocol.quote_location import follow_quote, lines_after, quote_lines
@@ -181,6 +183,15 @@ class QuoteFinder:
             return self._corpus.read_note(note_path).text
         except UnreadableFile:
             return ""
+
+
+def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
+    """Return the texts of the reviews of pairs."""
+    found: dict[int, str] = {}
+    for chunk in batched(pair_ids, 5000):
+        rows = ReviewText.objects.filter(pair_id__in=NamedKeys(chunk))
+        found.update(rows.values_list("pair_id", "text"))
+    return found
 
 
 def read_findings_now(

@@ -25,7 +25,6 @@ from review.models.reviews import (
     ReviewPair,
     ReviewText,
     latest_of,
-    rationales,
 )
 from review.models.snapshots import (
     DatabaseClock,

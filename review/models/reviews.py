@@ -14,7 +14,6 @@ from review.models.snapshots import (
     FileSnapshot,
     KbPath,
     ModelPartition,
-    NamedKeys,
     batched,
     check,
     index,
@@ -51,7 +50,7 @@ _NAMES = {
 }
 _KEEP_TEXT = "INSERT INTO review_texts (pair_id, text) VALUES (%s, %s)"
 _KEY = ("model_partition_id", "note_id", "gate_id")
-_SAID = ("event_id", "note_snapshot_id", "gate_snapshot_id", "decision")
+_TEXTS = ("note_snapshot_id", "gate_snapshot_id", "decision")
 
 
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
@@ -245,12 +244,10 @@ class CurrentAcceptanceQuerySet(models.QuerySet["CurrentAcceptance"]):
 
     def point_at(self, events: Sequence[Acceptance]) -> None:
         """Move the keys of `events` (saved, one a key) to them; call after `move_acceptances`."""
-        copied = (*_KEY, *_SAID[1:])
-        rows = [
-            CurrentAcceptance(event=event, **{name: getattr(event, name) for name in copied})
-            for event in events
-        ]
-        self.bulk_create(rows, 500, update_conflicts=True, unique_fields=_KEY, update_fields=_SAID)
+        copied = [{name: getattr(event, name) for name in _KEY + _TEXTS} for event in events]
+        rows = [CurrentAcceptance(event=it, **of) for it, of in zip(events, copied, strict=True)]
+        moved = ("event_id", *_TEXTS)
+        self.bulk_create(rows, 500, update_conflicts=True, unique_fields=_KEY, update_fields=moved)
 
 
 class CurrentAcceptance(models.Model):
@@ -329,15 +326,6 @@ def latest_of(fingerprints: Iterable[str], rows: Any = Disposition.objects) -> d
     return found
 
 
-def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
-    """Return the texts of the reviews of pairs."""
-    found: dict[int, str] = {}
-    for chunk in batched(pair_ids, 5000):
-        rows = ReviewText.objects.filter(pair_id__in=NamedKeys(chunk))
-        found.update(rows.values_list("pair_id", "text"))
-    return found
-
-
 class FindingState(models.Model):
     """Derived, and rebuildable: what the queue filters, counts and sorts by, without joins.
 
@@ -372,10 +360,14 @@ class FindingState(models.Model):
     seen = CharField(max_length=12)
     state = CharField(max_length=12)
     decided_sha256 = CharField(max_length=64, blank=True, default="")
-    # Set by the queue, which knows the files as they are.
+    # Set by the queue; a review's own row has no text.
     state_now: str
     since: str
     rank: int
+    text: str | None
+    quote: str | None
+    line: int | None
+    accepted_at: datetime
 
     class Meta:
         db_table = "review_finding_states"

@@ -17,21 +17,25 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Prefetch, Q, prefetch_related_objects
 
 from review.acceptance.accept import finding_states
-from review.documents.base import from_row, timestamp
+from review.documents.base import from_row
 from review.domain.finding_identity import own_finding_text
 from review.domain.paths import lens_of
 from review.domain.printing import safe_cell
-from review.findings.states import QueueEntryJson, QueueFindingJson, QuoteFinder, QuoteNow
+from review.findings.states import (
+    QueueEntryJson,
+    QueueFindingJson,
+    QuoteFinder,
+    QuoteNow,
+    rationales,
+)
 from review.knowledge_base import Corpus, NoteList, Problem, in_order
 from review.models import (
     CurrentAcceptance,
     Disposition,
     FileSnapshot,
-    Finding,
     FindingState,
     batched,
     latest_of,
-    rationales,
 )
 from review.queue.columns import QueueSort
 from review.queue.queue import (
@@ -155,7 +159,6 @@ def make_entry(
     return from_row(
         QueueEntryJson,
         first,
-        accepted_at=timestamp(first.event.accepted_at),
         gate_id=gate_id,
         lens=lens_of(gate_id),
         model_partition=queue.partitions[first.model_partition_id],
@@ -207,17 +210,15 @@ def read_entry_page(
 def _finding(
     line: FindingState, quotes: QuoteFinder, decided: Disposition | None
 ) -> QueueFindingJson:
-    found = line.finding or Finding(text=own_finding_text(line.decision))
-    place = found.note_line
-    now = QuoteNow(place if line.since == NoteNow.SAME else None, is_gone=False)
+    quote = line.quote or ""
+    now = QuoteNow(line.line if line.since == NoteNow.SAME else None, is_gone=False)
     if line.since == NoteNow.CHANGED:
-        now = quotes.follow(line.note_path, found.quote, pair_id=line.pair_id, line=place)
+        now = quotes.follow(line.note_path, quote, pair_id=line.pair_id, line=line.line)
     return from_row(
         QueueFindingJson,
         line,
-        text=found.text,
-        quote=found.quote,
-        line=place,
+        text=own_finding_text(line.decision) if line.text is None else line.text,
+        quote=quote,
         line_now=now.line,
         status=line.state_now,
         regressed=line.seen == Seen.REGRESSED,
@@ -377,6 +378,8 @@ def read_remarks(queue: Queue, corpus: Corpus) -> Iterator[FindingState]:
             row.state_now = DispositionState.OPEN.value if is_over else row.state
             is_same = row.read_snapshot.content_sha256 == now
             row.since, row.rank = (NoteNow.SAME if is_same else NoteNow.CHANGED), 0
+            found, row.accepted_at = row.finding, row.event.accepted_at
+            row.text, row.quote, row.line = found.text, found.quote, found.note_line
             is_shown = pair not in queued_pairs and latest[pair] == row.event_id
             if is_shown and row.state_now in filters["states"] and not queue.why_muted(row):
                 yield row

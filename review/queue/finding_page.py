@@ -121,7 +121,6 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[models.FindingState
         note_path=found.note_path,
         gate_path=found.gate_path,
         ordinal=found.ordinal,
-        event=models.Acceptance(accepted_at=read_at),
         pair=pair,
         finding=row,
         model_partition_id=pair.job.model_partition_id,
@@ -132,7 +131,8 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[models.FindingState
         first_at=first_at,
         passed_in=",".join(map(str, others.values_list("model_partition_id", flat=True))),
     )
-    line.state_now, line.rank = now.state.value, 0
+    line.state_now, line.rank, line.accepted_at = now.state.value, 0, read_at
+    line.text, line.quote, line.line = row.text, row.quote, row.note_line
     line.since = NoteNow.GONE if digest is None else note_now
     return line, _why_out(key, pair)
 

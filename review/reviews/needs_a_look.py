@@ -15,7 +15,13 @@ from review.acceptance.decide import PairOfAnotherModel, RereadJson, set_decisio
 from review.documents.base import Document, from_row
 from review.domain.finding_identity import review_fingerprint
 from review.domain.paths import lens_of
-from review.findings.states import LookJson, LooksJson, QueueFindingJson, read_findings_now
+from review.findings.states import (
+    LookJson,
+    LooksJson,
+    QueueFindingJson,
+    rationales,
+    read_findings_now,
+)
 from review.knowledge_base import Corpus
 from review.models import (
     UNDECIDED,
@@ -26,7 +32,6 @@ from review.models import (
     NamedKeys,
     ReviewPair,
     latest_of,
-    rationales,
 )
 from review.protocol.decision import read_review
 from review.protocol.quote_location import quote_lines
