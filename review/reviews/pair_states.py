@@ -143,7 +143,7 @@ def read_pair_states(corpus: Corpus) -> PairStates:
     gone = set(current.values_list("note_id", flat=True).distinct()) - known
     kept = current.exclude(note_id__in=NamedKeys({0, *gone}))
     decisions = kept.values_list(_KEY[0], _KEY[2], "decision").annotate(Count("pk"))
-    taken_by = {note.kind: scope.gates_of(note) for note in scope.notes}
+    taken_by = {note.kind: scope.gates_of_kind(note.kind) for note in scope.notes}
     applicable = {
         kind: tuple(MISSING if gate in taken else "" for gate in scope.gates)
         for kind, taken in taken_by.items()

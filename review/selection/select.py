@@ -115,7 +115,7 @@ class Selection:
             self.left_out += left_out
         scope = Scope(corpus, notes=notes, gates=gates)
         if notes and not request.all_gates:
-            applied = {gate.path for note in notes for gate in scope.gates_of(note)}
+            applied = {gate.path for note in notes for gate in scope.gates_of_kind(note.kind)}
             self._leave_out("applies-to-none", len(gates) - len(applied))
         self._compare(scope)
 
@@ -209,7 +209,7 @@ class Selection:
         notes = {note.path: note for note in scope.notes}
         self._open_jobs = in_flight(partition, note_paths=list(notes)) if partition else {}
         counts["in-flight"] = sum(
-            any(gate.path == gate_path for gate in scope.gates_of(notes[note_path]))
+            any(gate.path == gate_path for gate in scope.gates_of_kind(notes[note_path].kind))
             for note_path, gate_path in self._open_jobs
             if note_path in notes
         )
