@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Sequence
-from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,14 +26,6 @@ _DJANGO_PARTS = (
 )
 
 
-class CommandKind(Enum):
-    """The owner of a command, which decides its settings."""
-
-    REVIEW = "review"
-    SITE = "site"
-    DJANGO = "django"
-
-
 def review_commands() -> list[str]:
     """The commands that agents run, under the lean settings; sorted."""
     return _names(Path(review.__file__).parent)
@@ -53,29 +44,22 @@ def django_commands() -> list[str]:
     return sorted({name for package in packages for name in _names(package)})
 
 
-def script_name(command: str) -> str:
-    """The console script of a command: `commonplace-claim-review-job`."""
-    return f"{PROGRAM}-{command.replace('_', '-')}"
-
-
-def find_command(word: str) -> tuple[str, CommandKind]:
-    """The command that `word` names, with underscores or dashes, and whose it is.
+def find_command(word: str) -> tuple[str, str]:
+    """The command that `word` names, with underscores or dashes, and the package that it is of.
 
     :raises UsageRefused: there is none; the hint names near ones.
     """
     name = word.replace("-", "_")
     if name.isidentifier() and not name.startswith("_"):
-        for kind, commands in _COMMANDS.items():
+        for owner, commands in _COMMANDS.items():
             if name in commands():
-                return name, kind
+                return name, owner
     raise UsageRefused(f"unknown command: {word}", "unknown-command", hint=_near(name))
 
 
-_COMMANDS = {
-    CommandKind.REVIEW: review_commands,
-    CommandKind.SITE: site_commands,
-    CommandKind.DJANGO: django_commands,
-}
+# The packages that commands are of, which decide their settings.
+OURS, SITE, DJANGO = "review", "commonplace_site", "django"
+_COMMANDS = {OURS: review_commands, SITE: site_commands, DJANGO: django_commands}
 
 
 def _names(package: Path) -> list[str]:
@@ -100,7 +84,7 @@ def overview() -> str:
     names = review_commands()
     width = max(map(len, [*names, *site_commands()]), default=0)
     rows = [
-        f"  {name:<{width}}  {_first_sentence(_command('review', name).help)}" for name in names
+        f"  {name:<{width}}  {_first_sentence(load_command(OURS, name).help)}" for name in names
     ]
     site = [f"  {name:<{width}}  {_about_site(name)}" for name in site_commands()]
     lines = [
@@ -130,8 +114,8 @@ def document(names: Sequence[str] = ()) -> str:
 
 
 def _review_command(word: str) -> str:
-    name, kind = find_command(word)
-    if kind is not CommandKind.REVIEW:
+    name, owner = find_command(word)
+    if owner != OURS:
         raise UsageRefused(
             f"{word} is not a review command", "unknown-command", hint=f"see: {PROGRAM} help {word}"
         )
@@ -139,12 +123,12 @@ def _review_command(word: str) -> str:
 
 
 def _described(name: str) -> dict[str, Any]:
-    command = _command("review", name)
+    command = load_command(OURS, name)
     parser = command.create_parser(PROGRAM, name)
     actions = [action for action in parser._actions if action.dest != "help"]
     return {
         "name": name,
-        "script": script_name(name),
+        "script": f"{PROGRAM}-{name.replace('_', '-')}",
         "help": command.help,
         "schema": command.schema or None,
         "usage": " ".join(parser.format_usage().removeprefix("usage: ").split()),
@@ -168,7 +152,7 @@ def _option(action: Any) -> dict[str, Any]:
     }
 
 
-def _command(package: str, name: str) -> Any:
+def load_command(package: str, name: str) -> Any:
     return import_module(f"{package}.management.commands.{name}").Command()
 
 

@@ -14,11 +14,18 @@ import select
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from commonplace_site.catalogue import PROGRAM, CommandKind, document, find_command, overview
+from commonplace_site.catalogue import (
+    DJANGO,
+    OURS,
+    PROGRAM,
+    document,
+    find_command,
+    load_command,
+    overview,
+)
 from commonplace_site.loading import CLI_SETTINGS, WEB_SETTINGS, load_apps, serve_mcp
 from review.errors import ExitCode, ReviewError, UsageRefused
 
@@ -38,8 +45,6 @@ _MACHINE_FAULTS = frozenset(
 
 
 class Interrupted(ReviewError):
-    """The user pressed Ctrl-C."""
-
     exit_code = ExitCode.INTERRUPTED
 
 
@@ -103,27 +108,22 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return _help(rest)
     if word.startswith("-"):
         raise UsageRefused(f"the first word is a command, not {word}", hint=f"see: {PROGRAM} help")
-    name, kind = find_command(word)
-    if kind is CommandKind.DJANGO:
+    name, owner = find_command(word)
+    if owner == DJANGO:
         return _run_django(name, rest)
     if name == MCP and not rest:
         serve_mcp()
         return int(ExitCode.DONE)
-    if kind is CommandKind.REVIEW and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
+    if owner == OURS and "--json" in rest and not set(HELP_OPTIONS).isdisjoint(rest):
         return _help([name, "--json"])
-    return _run_review(name, kind, rest)
+    return _run_review(name, owner, rest)
 
 
-def _run_review(name: str, kind: CommandKind, rest: Sequence[str]) -> int:
-    if kind is CommandKind.REVIEW:
-        load_apps(CLI_SETTINGS)
-        module = import_module(f"review.management.commands.{name}")
-    else:
-        load_apps(CLI_SETTINGS if name == MCP else WEB_SETTINGS)
-        module = import_module(f"commonplace_site.management.commands.{name}")
-    command = module.Command()
+def _run_review(name: str, owner: str, rest: Sequence[str]) -> int:
+    load_apps(CLI_SETTINGS if owner == OURS or name == MCP else WEB_SETTINGS)
+    command = load_command(owner, name)
     gc.freeze()
-    if kind is CommandKind.REVIEW:
+    if owner == OURS:
         # It lives for a moment and its rows form no cycles: a queue of 15,000 findings spent a
         # third of its time in collections that freed nothing.
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 50, 100)
@@ -203,22 +203,12 @@ STANDARD_OUTPUT = "standard output"
 
 
 class _Whole(io.FileIO):
-    """A file that takes all it is given or raises, though it may take a part at a time.
-
-    What is not buffered has nobody else to write the rest: a full disk, a pipe whose reader stops or
-    that was made non-blocking take a part and say so by a number that text streams do not look at.
-    """
+    """A file that waits where a pipe, which somebody made non-blocking, takes nothing now."""
 
     def write(self, data: Any, /) -> int:
-        rest = memoryview(data).cast("B")
-        whole = rest.nbytes
-        while rest:
-            written = super().write(rest)
-            if written is None:
-                select.select([], [self], [])
-            else:
-                rest = rest[written:]
-        return whole
+        while (written := super().write(data)) is None:
+            select.select([], [self], [])
+        return written
 
 
 class _Answers(_Whole):
@@ -255,15 +245,13 @@ def _steady(stream: TextIO | None, kind: type[io.FileIO]) -> TextIO:
         return Path(os.devnull).open("w", encoding="utf-8")
     if not isinstance(stream, io.TextIOWrapper):
         return stream
-    is_buffered = isinstance(stream.buffer, io.BufferedWriter)
-    if not isinstance(stream.buffer.raw if is_buffered else stream.buffer, io.FileIO):
+    raw = getattr(stream.buffer, "raw", stream.buffer)
+    if not isinstance(raw, io.FileIO):
         return stream
     stream.flush()
-    raw = kind(stream.fileno(), "w", closefd=False)
     return io.TextIOWrapper(
-        io.BufferedWriter(raw) if is_buffered else raw,
+        io.BufferedWriter(kind(stream.fileno(), "w", closefd=False)),
         encoding="utf-8",
         errors="backslashreplace",
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
+        line_buffering=stream.line_buffering or stream.buffer is raw,
     )

@@ -11,7 +11,6 @@ from django.db import DatabaseError
 from commonplace_site.catalogue import PROGRAM
 from review import store
 from review.errors import ExitCode, StoreRefused
-from review.store import MIGRATE, StoreNewer, StoreOlder, checks_without_reviews, says_no_table
 from review.upkeep.open_store import open_store
 
 _NEEDS_STORE = frozenset({"createsuperuser", "changepassword", "runserver", "dbshell"})
@@ -33,23 +32,23 @@ def run(name: str, arguments: Sequence[str]) -> int:
         if name in _NEEDS_STORE:
             open_store(write=True)
         elif name in _LOOKS_AT_STORE:
-            with suppress(StoreOlder, StoreNewer):
+            with suppress(store.StoreOlder, store.StoreNewer):
                 open_store(write=False, make=False)
         elif name == "migrate":
-            with suppress(StoreOlder):
+            with suppress(store.StoreOlder):
                 open_store(write=True)
-        with checks_without_reviews() if name == "migrate" else nullcontext():
+        with store.checks_without_reviews() if name == "migrate" else nullcontext():
             ManagementUtility([PROGRAM, name, *arguments]).execute()
     except SystemExit as leaving:
         code = leaving.code or ExitCode.DONE
         return code if isinstance(code, int) else int(ExitCode.FAILED)
     except DatabaseError as error:
         refusal = store.refusal_of(error)
-        if refusal is None and says_no_table(error):
+        if refusal is None and store.says_no_table(error):
             refusal = StoreRefused(
                 f"the store lacks a table that {name} needs: {str(error).splitlines()[0]}",
                 "store-lacks-table",
-                hint=f"run: {MIGRATE}",
+                hint=f"run: {store.MIGRATE}",
             )
         if refusal is None:
             raise

@@ -19,8 +19,7 @@ class WebPartMissing(ReviewError):
     """A package that only the pages need is not installed; the commands work without it."""
 
 
-class McpMissing(ReviewError):
-    """The SDK of the Model Context Protocol is not installed."""
+class McpMissing(ReviewError): ...
 
 
 def serve_mcp() -> None:
@@ -59,8 +58,7 @@ def _set_up_web() -> None:
     from django.conf import settings
     from django.utils.module_loading import import_string
 
-    is_team = os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS
-    extras = "web,team" if is_team else "web"
+    extras = "web,team" if os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS else "web"
     hint = f"what they need: pip install '.[{extras}]'"
     with _needs(WebPartMissing, "the pages need", hint):
         django.setup()

@@ -32,5 +32,4 @@ class SafeFormatter(logging.Formatter):
         return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
-        """The traceback, on its lines."""
         return printable(_ENTRY.sub(r"\1…", super().formatException(ei)))

@@ -56,7 +56,6 @@ class SessionStore(db.SessionStore):
                 raise refused from refused.__cause__
 
     def delete(self, session_key: str | None = None) -> None:
-        """End a session, this one by default."""
         if ended := session_key or self.session_key:
             _rows(ended).delete()
 
@@ -79,7 +78,6 @@ class KeptSessionMiddleware(SessionMiddleware):
     """Django's own; a store that cannot be written is refused in words, as it is everywhere else."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Write the session if it changed, and send its cookie."""
         try:
             return super().process_response(request, response)
         except DatabaseError as error:

@@ -32,7 +32,6 @@ from review.jobs.leases import (  # noqa: E402
 )
 from review.knowledge_base import Corpus  # noqa: E402
 from review.management.kit.sweeping import stop_on_signals  # noqa: E402
-from review.settings import Config, WorkerSettings  # noqa: E402
 from review.store.errors import translate_db_errors  # noqa: E402
 from review.sweeps.executors import WorkerRequest, build_worker  # noqa: E402
 from review.sweeps.progress import JobRun, event_of  # noqa: E402
@@ -42,7 +41,7 @@ from review.upkeep.open_store import open_store  # noqa: E402
 _log = logging.getLogger("commonplace.workers")
 
 
-def _application(config: Config) -> Celery:
+def _application(config: settings.Config) -> Celery:
     made = broker.make_application(config)
     for partition, declared in config.workers.items():
         made.task(
@@ -56,7 +55,7 @@ def _application(config: Config) -> Celery:
     return made
 
 
-def _task(partition: str, declared: WorkerSettings) -> Callable[[Task, int], None]:
+def _task(partition: str, declared: settings.WorkerSettings) -> Callable[[Task, int], None]:
     def look_at(task: Task, job_id: int) -> None:
         _look_at(task, job_id, partition=partition, declared=declared)
 
@@ -80,7 +79,7 @@ def _ending() -> Iterator[None]:
         raise SystemExit(f"commonplace: {refused.message}\n{refused.hint}".rstrip()) from refused
 
 
-def _look_at(task: Task, job_id: int, *, partition: str, declared: WorkerSettings) -> None:
+def _look_at(task: Task, job_id: int, *, partition: str, declared: settings.WorkerSettings) -> None:
     """Run the job, if it is to be run; come back to it while it is another's."""
     config = settings.current()
     request = WorkerRequest(

@@ -21,8 +21,7 @@ _QUIET = {
 }
 
 
-class GitRefused(InputRejected):
-    """Git cannot answer: no repository, or a revision that HEAD cannot be compared with."""
+class GitRefused(InputRejected): ...
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,7 @@ def result_name(ordinal: int, note_path: str, gate_id: str) -> str:
     return f"pair-{ordinal}-{slug('.'.join((stem, *gate_id.split('/'))))}.md"
 
 
-class ForeignJobFolder(Conflict):
-    """A job's folder is there already and belongs to another store."""
+class ForeignJobFolder(Conflict): ...
 
 
 class ArtifactNotWritten(ReviewError): ...

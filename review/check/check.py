@@ -32,8 +32,8 @@ from review.knowledge_base import (
     in_order,
 )
 from review.models import Finding
-from review.protocol.findings import ParsedFinding
 from review.protocol.quote_location import passage_lines
+from review.protocol.typed_review import ReviewFinding
 from review.runners.rules.judge import RULES, judge
 from review.selection.documents import PairReasonJson
 from review.selection.select import current_notes, left_out_lines, named_notes
@@ -205,7 +205,7 @@ class _Check:
                 yield from self._identified(note, gate, typed_findings(review))
 
     def _identified(
-        self, note: NoteText, gate: Gate, found: Sequence[ParsedFinding]
+        self, note: NoteText, gate: Gate, found: Sequence[ReviewFinding]
     ) -> Iterator[CheckFindingJson]:
         """Yield what a rule found but for what was rejected or deferred."""
         locks = [*self.locks, *([self.baseline] if self.baseline else [])]

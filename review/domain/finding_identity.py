@@ -8,11 +8,11 @@ is taken once, by the most similar finding. Its state is what a person decided, 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
+from itertools import count
 from typing import NamedTuple, Protocol
 
 from review.domain.diffs.lines import follow_line, headings_at
@@ -112,18 +112,15 @@ def own_fingerprints(
 ) -> list[str]:
     """Return fingerprints of one review's findings in order, all different and none `used`."""
     taken = set(used)
-    numbers: Counter[str] = Counter()
     found = []
+    where = {"note_path": note_path, "gate_path": gate_path}
     for item in findings:
-        numbered = partial(
-            fingerprint, note_path=note_path, gate_path=gate_path, quote=item.quote, text=item.text
+        values = (
+            fingerprint(quote=item.quote, text=item.text, number=number, **where)
+            for number in count(1)
         )
-        first = value = numbered()
-        while value in taken:
-            numbers[first] += 1
-            value = numbered(number=numbers[first] + 1)
-        taken.add(value)
-        found.append(value)
+        found.append(next(value for value in values if value not in taken))
+        taken.add(found[-1])
     return found
 
 

@@ -13,8 +13,6 @@ DEFAULT_BATCH_SIZE = 8
 
 
 class Target(Protocol):
-    """A note and a gate that are to be a pair."""
-
     @property
     def note_path(self) -> str: ...
 

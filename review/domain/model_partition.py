@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from review.errors import InputRejected
 
 EFFORT_SEPARATOR = "@"
 MAX_PARTITION_LENGTH = 200
 
-_NO_ALIASES: Mapping[str, str] = MappingProxyType({})
 _CONTEXT = re.compile(r"\[[^\[\]]*\]\s*$")
 _DASHED = re.compile(r"[\s._:-]+")
 _DATE = re.compile(
@@ -21,12 +19,11 @@ _NAME = re.compile(r"[a-z0-9+]+(?:-[a-z0-9+]+)*")
 _EXPECTED = "expected letters, digits and + with . _ : - / or spaces between them"
 
 
-class ModelNameRefused(InputRejected):
-    """A model name or effort from which no partition can be named."""
+class ModelNameRefused(InputRejected): ...
 
 
 def build_model_partition(
-    model: str, effort: str | None = None, *, aliases: Mapping[str, str] = _NO_ALIASES
+    model: str, effort: str | None = None, *, aliases: Mapping[str, str] | None = None
 ) -> str:
     """Name the partition of `model`, with `@effort` when one is given; idempotent.
 
@@ -52,7 +49,6 @@ def model_part(partition: str) -> str:
 
 
 def effort_part(partition: str) -> str | None:
-    """Return the effort of a partition, if it has one."""
     return partition.partition(EFFORT_SEPARATOR)[2] or None
 
 
@@ -73,8 +69,7 @@ def _parts(model: str) -> tuple[str, str | None]:
     if len(efforts) > 1:
         raise ModelNameRefused(f"model {_short(model)} names more than one effort behind '@'")
     name = _slug(first, shown=model, what="model")
-    effort = _slug(efforts[0], shown=model, what="effort") if efforts else None
-    return name, effort
+    return name, _slug(efforts[0], shown=model, what="effort") if efforts else None
 
 
 def _slug(raw: str, *, shown: str, what: str) -> str:

@@ -67,13 +67,9 @@ def path_below(root: str, raw: str) -> str:
 
 def name_problem(path: str) -> str:
     """Return why this name is not one we can show, store and open again; `""` when it is."""
-    if path.isascii() and path.isprintable():
-        size = len(path)
-    elif found := _FORBIDDEN.search(path):
+    if found := _FORBIDDEN.search(path):
         return f"the name contains the forbidden character U+{ord(found[0]):04X}"
-    else:
-        size = len(path.encode())
-    if size > MAX_PATH_BYTES:
+    if (size := len(path.encode())) > MAX_PATH_BYTES:
         return f"the path has {size} bytes; at most {MAX_PATH_BYTES} are supported"
     return ""
 
@@ -126,8 +122,7 @@ def slug(text: str, *, max_bytes: int = 80) -> str:
     if kept == text and 0 < len(kept) <= max_bytes:
         return kept
     digest = sha256_hex(text.encode("utf-8", "surrogatepass"))[:_SLUG_HASH_LENGTH]
-    room = max(0, max_bytes - len(digest) - 1)
-    stem = kept[:room].rstrip(".-@")
+    stem = kept[: max(0, max_bytes - len(digest) - 1)].rstrip(".-@")
     return (f"{stem}-{digest}" if stem else digest)[:max_bytes]
 
 

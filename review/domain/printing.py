@@ -16,15 +16,11 @@ def printable(text: str) -> str:
 
     Newlines and tabs stay. A carriage return before a newline is dropped.
     """
-    if text.isprintable():
-        return text
     return UNSAFE.sub(_escaped, text.replace("\r\n", "\n"))
 
 
 def printable_line(text: str) -> str:
     r"""`printable`, for a value that must stay on its line: newlines and tabs are escaped too."""
-    if text.isprintable():
-        return text
     return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 

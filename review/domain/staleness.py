@@ -61,8 +61,7 @@ def _scalar(value: object) -> str:
 
 
 def _find_title(body: str) -> tuple[int, int, str] | None:
-    tokens = read_markdown(body).tokens
-    for token, inline in pairwise(tokens):
+    for token, inline in pairwise(read_markdown(body).tokens):
         words = " ".join(inline.content.split())
         if token.tag == "h1" and token.type == "heading_open" and token.level == 0 and words:
             first, behind = token.map or (0, 1)
@@ -147,8 +146,6 @@ def body_ratio(before: str, after: str) -> float:
 
 def _changed_tokens(old: Sequence[str], new: Sequence[str]) -> int:
     """Return a lower bound of the tokens inserted or deleted."""
-    if old == new:
-        return 0
     if max(len(old), len(new)) > MAX_LINES:
         return len(old) + len(new) - 2 * sum(shared_ends(old, new))
     from rapidfuzz.distance import Indel  # a warm selector measures nothing

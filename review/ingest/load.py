@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -38,28 +38,22 @@ from review.vocabulary import (
 )
 
 
-class JobAlreadyCompleted(Conflict):
-    """The job has all its reviews."""
+class JobAlreadyCompleted(Conflict): ...
 
 
-class JobReplaced(Conflict):
-    """A new job took this one's pairs over."""
+class JobReplaced(Conflict): ...
 
 
-class NothingMissing(Conflict):
-    """The job failed, and no pair of it waits for a review."""
+class NothingMissing(Conflict): ...
 
 
-class JobMoved(Conflict):
-    """Another process moved the job in the meantime."""
+class JobMoved(Conflict): ...
 
 
-class NoOutput(InputRejected):
-    """There is no output file, or nothing in it."""
+class NoOutput(InputRejected): ...
 
 
-class NoBlocks(InputRejected):
-    """The output holds no block of this job's token."""
+class NoBlocks(InputRejected): ...
 
 
 _NOT_WHOLE = (OutputNotReadable, NoOutput, NoBlocks)
@@ -136,7 +130,7 @@ def jobs_with_output(*, actor: str | None, config: Config) -> Iterator[int]:
 
 
 def read_jobs(
-    job_ids: Sequence[int], request_of: Callable[[int], IngestRequest], *, config: Config
+    job_ids: Sequence[int], request: IngestRequest, *, config: Config
 ) -> Iterator[tuple[list[Intake], dict[int, ReviewError]]]:
     """Yield the jobs with the rows to store, in order, as many as one transaction takes.
 
@@ -151,9 +145,9 @@ def read_jobs(
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            intakes.append(_read(jobs[job_id], pairs[job_id], request_of(job_id), config))
+            intakes.append(_read(jobs[job_id], pairs[job_id], request, config))
         except ReviewError as error:
-            if not (isinstance(error, _NOT_WHOLE) and request_of(job_id).only_whole):
+            if not (request.only_whole and isinstance(error, _NOT_WHOLE)):
                 refused[job_id] = error
         if (
             sum(len(intake.pairs) for intake in intakes) >= _PAIRS_PER_TRANSACTION

@@ -10,7 +10,6 @@ from typing import Any
 from review.domain.finding_identity import KnownFinding, choose_fingerprints, own_fingerprints
 from review.models import Acceptance, FileSnapshot, Finding, ReviewJob, ReviewPair, batched
 from review.protocol.decision import ParsedDecision, ReadReview, read_review
-from review.protocol.findings import ParsedFinding
 from review.protocol.output import ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quote_location import (
     locate_findings,
@@ -19,7 +18,12 @@ from review.protocol.quote_location import (
     telling_quotes,
 )
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
-from review.protocol.typed_review import TypedReview, finding_text, render_typed_review
+from review.protocol.typed_review import (
+    ReviewFinding,
+    TypedReview,
+    finding_text,
+    render_typed_review,
+)
 from review.settings import Config
 from review.vocabulary import AcceptanceKind, DecisionSource
 
@@ -70,16 +74,13 @@ def read_block(block: ParsedBlock) -> ReadReview:
     return ReadReview(block.text, decision, typed_findings(block.typed))
 
 
-def typed_findings(review: TypedReview) -> tuple[ParsedFinding, ...]:
+def typed_findings(review: TypedReview) -> tuple[ReviewFinding, ...]:
     """Return the findings of a review that came as data, as if they had been parsed."""
-    return tuple(
-        ParsedFinding(n, it.severity, finding_text(it), it.quote, it.line or None)
-        for n, it in enumerate(review.findings, 1)
-    )
+    return tuple(replace(found, text=finding_text(found)) for found in review.findings)
 
 
 def identify_findings(
-    raw: Sequence[ParsedFinding],
+    raw: Sequence[ReviewFinding],
     *,
     note_path: str,
     gate_path: str,
@@ -107,23 +108,21 @@ def identify_findings(
     return found
 
 
-def _with_quote(item: ParsedFinding, note_text: str) -> ParsedFinding:
+def _with_quote(item: ReviewFinding, note_text: str) -> ReviewFinding:
     """Take for the quote of a finding without one what its text quotes of the note."""
     quotes = () if item.quote or item.line else telling_quotes(item)
     found = (quote.strip() for quote in quotes if passage_lines(note_text, quote))
     return replace(item, quote=next(found, "")) if quotes else item
 
 
-def _without_repetitions(raw: Sequence[ParsedFinding], note_text: str) -> list[ParsedFinding]:
+def _without_repetitions(raw: Sequence[ReviewFinding], note_text: str) -> list[ReviewFinding]:
     """The findings, each word for word only as often as the note has its quote."""
-    seen: Counter[tuple[str, str, str, int | None]] = Counter()
+    seen = Counter[ReviewFinding]()
     kept = []
     for item in raw:
-        said = (item.severity, item.text, item.quote, item.line)
-        seen[said] += 1
-        if seen[said] == 1 or (
-            item.line is None and seen[said] <= len(quote_lines(note_text, item.quote))
-        ):
+        seen[item] += 1
+        places = () if item.line else quote_lines(note_text, item.quote)
+        if seen[item] <= max(1, len(places)):
             kept.append(item)
     return kept
 

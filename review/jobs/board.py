@@ -51,8 +51,7 @@ _TELLING = (
 _UNDECIDED = (NotAccepted.DECISION_ERROR, NotAccepted.DECISION_UNKNOWN)
 
 
-class UnknownJob(InputRejected):
-    """No job has this id."""
+class UnknownJob(InputRejected): ...
 
 
 # A pair's note and gate, and the digests of both texts.
@@ -216,7 +215,6 @@ def read_job(
 
 
 def read_job_file(job_id: int, which: JobFile, *, config: Config) -> bytes | None:
-    """Return the bytes of one of the job's files; None when it is not there."""
     return ArtifactStore(config).read_output(_paths(require_job(job_id))[which])
 
 

@@ -137,8 +137,6 @@ _DONE = "every pair of this scope is fresh"
 
 
 class NothingToTake(ReviewError):
-    """No job is queued, and nothing in the scope wants a review."""
-
     exit_code = ExitCode.NOTHING_TO_DO
 
 

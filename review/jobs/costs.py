@@ -129,18 +129,19 @@ def priced_estimates(
         # Where writing to the cache has no price of its own, it is input like any other.
         writes = first if prices.cache_write is not None else 0
         plain, cached = Tokens(prompt, output), Tokens(prompt - read - writes, output, read, writes)
-        estimate = PricedEstimateJson(
-            runner=name,
-            prompt_tokens=prompt,
-            cached_tokens=read,
-            output_tokens=output,
-            output_is_assumed=not told,
-            cost_usd=_rounded(cost_of(plain, prices)),
-            cached_cost_usd=_rounded(cost_of(cached, prices)),
-            batch_cost_usd=_rounded(cost_of(plain, prices, in_batch=True)),
-            cached_batch_cost_usd=_rounded(cost_of(cached, prices, in_batch=True)),
+        estimates.append(
+            PricedEstimateJson(
+                runner=name,
+                prompt_tokens=prompt,
+                cached_tokens=read,
+                output_tokens=output,
+                output_is_assumed=not told,
+                cost_usd=_rounded(cost_of(plain, prices)),
+                cached_cost_usd=_rounded(cost_of(cached, prices)),
+                batch_cost_usd=_rounded(cost_of(plain, prices, in_batch=True)),
+                cached_batch_cost_usd=_rounded(cost_of(cached, prices, in_batch=True)),
+            )
         )
-        estimates.append(estimate)
     return estimates
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -111,7 +110,6 @@ def finish_job_files(*, config: Config) -> list[int]:
 
 
 def load_job_files(job_ids: Sequence[int], *, config: Config) -> Iterator[JobFiles]:
-    """Yield the files of jobs, one job's texts at a time."""
     store_id = ReviewStore.objects.identity()
     jobs = ReviewJob.objects.select_related("model_partition").in_bulk(job_ids)
     rows = ReviewPair.objects.filter(job_id__in=job_ids).with_names()
@@ -153,11 +151,10 @@ def render_job_prompt(job: ReviewJob, *, linker: Linker, config: Config) -> byte
     Texts are the store's, but the table of links may have changed with the notes linked to.
     """
     related = ("note", "gate", "note_snapshot", "gate_snapshot")
-    gate_of = cache(partial(_gate, config))
-    pairs = [
-        (pair.note.path, pair.note_snapshot.text, gate_of(pair.gate.path, pair.gate_snapshot.text))
+    pairs = (
+        (pair.note.path, pair.note_snapshot.text, snapshot_gate(pair, config))
         for pair in job.pairs.select_related(*related).order_by("ordinal")
-    ]
+    )
     data = render_pairs(
         pairs, job.sentinel_token, job.bundle_output_path, linker.prompt_note
     ).encode()
@@ -192,8 +189,10 @@ def render_pairs(
     return render_prompt(request)
 
 
-def _gate(config: Config, path: str, text: str) -> Gate:
-    return read_gate(path=path, gate_id=config.gate_id(path), text=text)
+def snapshot_gate(pair: ReviewPair, config: Config) -> Gate:
+    """Return the gate of a pair by the text that it is judged by."""
+    path = pair.gate.path
+    return read_gate(path=path, gate_id=config.gate_id(path), text=pair.gate_snapshot.text)
 
 
 _RUN = re.compile(r"run-([1-9][0-9]{0,3})")

@@ -166,8 +166,6 @@ class IngestedJson(Document, kw_only=True, tag_field="schema", tag="ingest-bundl
 
 
 class LeftQueuedJson(Document, kw_only=True):
-    """A job that a runner cannot judge."""
-
     review_job_id: int
     reason: str
 
@@ -175,9 +173,9 @@ class LeftQueuedJson(Document, kw_only=True):
 class RanJson(Document, kw_only=True, tag_field="schema", tag="run-review-jobs/1"):
     """The answer of `run_review_jobs`; `watched` counts the jobs of `--watch` by their ending."""
 
-    jobs: list[IngestedJobJson]
-    left_queued: list[LeftQueuedJson]
-    refused: list[RefusalJson]
+    jobs: list[IngestedJobJson] = []
+    left_queued: list[LeftQueuedJson] = []
+    refused: list[RefusalJson] = []
     stopped_because: str | None = None
     watched: dict[str, int] | None = None
 
@@ -235,8 +233,6 @@ class DispositionEventJson(SaidJson, kw_only=True):
 
 
 class DecisionEventJson(SaidJson, kw_only=True):
-    """A decision that a person set on a review."""
-
     review_pair_id: int
     decision: str
     note_path: str

@@ -27,12 +27,10 @@ _NAMED_FAULTS = 5
 Validated = Literal["full", "model", "none"]
 
 
-class PartitionMismatch(Conflict):
-    """The model or effort that is named makes another partition than the job's."""
+class PartitionMismatch(Conflict): ...
 
 
-class ProvenanceDisagrees(Conflict):
-    """The flags name another runner, model or effort than the claim did."""
+class ProvenanceDisagrees(Conflict): ...
 
 
 def check_flags(provenance: Provenance, *, effort_unknown: bool, config: Config) -> None:

@@ -74,8 +74,6 @@ def refuse_knowledge_base(path: Path, *, config: Config) -> None:
 
 def printable_json(text: str) -> str:
     """A JSON text in which no string holds a character that could act on a terminal."""
-    if text.isascii() and "\x7f" not in text:
-        return text
     return UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from review.domain.markdown.lines import iter_lines
-from review.protocol.findings import ParsedFinding, read_findings
+from review.protocol.findings import read_findings
+from review.protocol.typed_review import ReviewFinding
 from review.vocabulary import Decision, DecisionSource, Severity
 
 NOTHING_STATED = (
@@ -248,7 +249,7 @@ MAX_FINDINGS = 1_000
 class ReadReview:
     text: str
     decision: ParsedDecision
-    findings: tuple[ParsedFinding, ...] = ()
+    findings: tuple[ReviewFinding, ...] = ()
 
 
 def read_review(text: str) -> ReadReview:

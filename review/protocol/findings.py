@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from review.domain.markdown.lines import Line, iter_lines
+from review.protocol.typed_review import ReviewFinding
 from review.vocabulary import Severity
 
 # A severity is at the start of its line; the rest of a line is never searched.
@@ -40,30 +41,17 @@ _CODE_INDENT = 4
 _TAB = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFinding:
-    """A point that a review makes; `line` of the note, from 1, if the reporter knows it."""
-
-    ordinal: int
-    severity: Severity
-    text: str
-    quote: str
-    line: int | None = None
-
-
 @lru_cache(maxsize=1)  # who reads a decision asks again for those of the same text
-def read_findings(block_text: str) -> tuple[ParsedFinding, ...]:
-    """Return findings, of sections Findings if there are any, numbered from 1; in linear time."""
+def read_findings(block_text: str) -> tuple[ReviewFinding, ...]:
+    """Return findings, of sections Findings if there are any; in linear time."""
     reader = _Reader()
     for line in iter_lines(block_text):
         reader.take(line)
-    found: list[ParsedFinding] = []
-    for draft in reader.drafts:
-        text, quote = draft.text(), draft.quote()
-        says_nothing = not text or _NO_FINDING.fullmatch(text[:_HEAD])
-        if (draft.in_section or not reader.has_section) and (draft.quotes or not says_nothing):
-            found.append(ParsedFinding(len(found) + 1, draft.severity, text or quote, quote))
-    return tuple(found)
+    return tuple(
+        ReviewFinding(draft.severity, draft.text() or draft.quote(), draft.quote())
+        for draft in reader.drafts
+        if (draft.in_section or not reader.has_section) and draft.says_something
+    )
 
 
 @dataclass(slots=True)
@@ -79,6 +67,11 @@ class _Draft:
     @property
     def is_bare(self) -> bool:
         return not self.quotes and not any(map(str.strip, self.lines))
+
+    @property
+    def says_something(self) -> bool:
+        text = self.text()
+        return bool(self.quotes or (text and not _NO_FINDING.fullmatch(text[:_HEAD])))
 
     def text(self) -> str:
         text = "".join(self.lines).strip()

@@ -15,8 +15,7 @@ _LINE = re.compile(
 )
 
 
-class NotAnAnswer(InputRejected):
-    """A line says of no finding what became of it."""
+class NotAnAnswer(InputRejected): ...
 
 
 @dataclass(frozen=True, slots=True)

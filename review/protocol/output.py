@@ -182,7 +182,7 @@ class _Reader:
 
     def _result(self) -> ParsedOutput:
         missing = {ordinal: why for ordinal in self._expected if (why := self._why_not(ordinal))}
-        near = near_sentinels(self._text, token=self._token) if missing else []
+        near = [*near_sentinels(self._text, token=self._token)] if missing else []
         for one in reversed(near):
             if one.ordinal in missing and one.ordinal not in self._found:
                 missing[one.ordinal] = f"{missing[one.ordinal].partition('; line ')[0]}; {one}"

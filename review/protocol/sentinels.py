@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _MARKS = " \t#*_`\u200b\ufeff"
@@ -30,8 +30,6 @@ class Sentinel:
 
 @dataclass(frozen=True)
 class ExpectedPair:
-    """A pair that was requested, by its ordinal in the job."""
-
     ordinal: int
     note_path: str
     gate_id: str
@@ -73,7 +71,6 @@ def read_sentinel(line: str) -> Sentinel | None:
 
 _ANY = "[0-9a-f]{8}"
 _SHOWN = 20
-_MOST = 50
 
 
 @dataclass(frozen=True)
@@ -91,9 +88,8 @@ class NearSentinel:
         return f"line {self.line} looks like the {edge}{whose}, but {self.why}"
 
 
-def near_sentinels(text: str, *, token: str = _ANY) -> list[NearSentinel]:
-    """Return the first of them, at most one a line; with any token where none is given."""
-    near: list[NearSentinel] = []
+def near_sentinels(text: str, *, token: str = _ANY) -> Iterator[NearSentinel]:
+    """Yield them, at most one a line; with any token where none is given."""
     pattern = re.compile(
         rf"pair[ \t]+review[ \t]+(start|end)[ \t]+(?:{token}|<token>)[ \t]*/[ \t]*([0-9]{{1,9}}|<n>)",
         re.IGNORECASE,
@@ -104,10 +100,7 @@ def near_sentinels(text: str, *, token: str = _ANY) -> list[NearSentinel]:
         if found and ("\r" in line or read_sentinel(line) is None):
             ordinal = int(found[2]) if found[2].isdigit() else 0
             why = _fault(line, line[: found.start()], behind=line[found.end() :])
-            near.append(NearSentinel(number, found[1].lower() == "start", ordinal, why))
-        if len(near) == _MOST:
-            break
-    return near
+            yield NearSentinel(number, found[1].lower() == "start", ordinal, why)
 
 
 def _fault(line: str, ahead: str, *, behind: str) -> str:

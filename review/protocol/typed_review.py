@@ -10,19 +10,19 @@ WHOLE_NOTE = 0
 
 
 @dataclass(frozen=True, slots=True)
-class TypedFinding:
-    """A place to look at: `quote` occurs in one line, or is empty; `line` is 0 of a whole note."""
+class ReviewFinding:
+    """A point that a review makes; `line` of the note, from 1, if the reporter knows it."""
 
     severity: Severity
     text: str
     quote: str
-    line: int
+    line: int = WHOLE_NOTE
 
 
 @dataclass(frozen=True, slots=True)
 class TypedReview:
     decision: Decision
-    findings: tuple[TypedFinding, ...] = ()
+    findings: tuple[ReviewFinding, ...] = ()
     summary: str = ""
     suggestion: str = "None."
 
@@ -38,11 +38,11 @@ def render_typed_review(review: TypedReview) -> str:
     )
 
 
-def finding_text(found: TypedFinding) -> str:
+def finding_text(found: ReviewFinding) -> str:
     """Return what a finding says, its line included: the text the parser reads back."""
     return found.text if found.line == WHOLE_NOTE else f"{found.text} (line {found.line})"
 
 
-def _bullet(found: TypedFinding) -> str:
+def _bullet(found: ReviewFinding) -> str:
     bullet = f"- {found.severity.value.upper()}: {finding_text(found)}"
     return f"{bullet}\n  > {found.quote}" if found.quote else bullet

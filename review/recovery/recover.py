@@ -176,9 +176,7 @@ class Recovery:
         output = output_states([job], config=self.corpus.config, processes=self.processes)[job.pk]
         if output.state in _UNUSABLE:
             request = IngestRequest(actor=self.actor)
-            ((_read, refused),) = read_jobs(
-                [job.pk], lambda _id: request, config=self.corpus.config
-            )
+            ((_read, refused),) = read_jobs([job.pk], request, config=self.corpus.config)
             if error := refused.get(job.pk):
                 retry = f"commonplace ingest_bundle_output --review-job-id {job.pk}"
                 hint = f"when it is mended: {retry}; a job without an output is replaced or failed"

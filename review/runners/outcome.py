@@ -93,9 +93,6 @@ class Account:
     notices: tuple[str, ...] = ()
 
 
-_A_MILLION = 1_000_000
-
-
 @dataclass(frozen=True)
 class Tokens:
     """Tokens of calls; the three kinds of input exclude each other."""
@@ -117,4 +114,4 @@ def cost_of(tokens: Tokens, prices: Prices, *, in_batch: bool = False) -> float 
     costs = {name: getattr(prices, name) for name in counts}
     if factor is None or not counts or None in costs.values():
         return None
-    return float(sum(counts[name] * costs[name] for name in counts)) * factor / _A_MILLION
+    return float(sum(counts[name] * costs[name] for name in counts)) * factor / 1_000_000

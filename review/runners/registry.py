@@ -25,8 +25,7 @@ _UNDECLARED = RunnerSettings(name="")
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 
 
-class RunnerCannot(UsageRefused):
-    """The runner has no place for a model or an effort, or cannot edit files."""
+class RunnerCannot(UsageRefused): ...
 
 
 class Access(StrEnum):
@@ -38,8 +37,6 @@ class Access(StrEnum):
 
 
 class Dialect(StrEnum):
-    """Format in which a CLI reports its run; each has an adapter."""
-
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
     GEMINI = "gemini"
@@ -149,61 +146,60 @@ _DIALECTS = {
     RunnerOutput.JSON_LINES: Dialect.JSON_LINES,
 }
 
-# Tools are named before another option: `--tools` takes all words that follow it.
-_CLAUDE_CODE = RunnerSpec(
-    name="claude-code",
-    dialect=Dialect.CLAUDE_CODE,
-    command=("claude", "-p", "--output-format", "json", "--safe-mode", "--no-session-persistence"),
-    access={
-        Access.READ: ("--tools", "Read", "--permission-mode", "dontAsk"),
-        Access.WRITE: ("--tools", "Read,Write", "--permission-mode", "acceptEdits"),
-        Access.EDIT: ("--tools", "Read,Edit,Write", "--permission-mode", "acceptEdits"),
-    },
-    model_options=("--model", "{model}"),
-    effort_options=("--effort", "{effort}"),
-    # Else it sends the whole prompt a second time, to the same model, for a title nobody sees.
-    environment={"CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"},
-)
-_CODEX = RunnerSpec(
-    name="codex",
-    dialect=Dialect.CODEX,
-    command=(
-        "codex", "exec", "--json", "-C", "{scratch}", "--skip-git-repo-check", "--ephemeral",
-        "--ignore-user-config", "-o", "{last_message}",
+# Tools are named before another option: `--tools` takes all words that follow it. Without the
+# variable Claude Code sends the whole prompt a second time, for a title that nobody sees.
+_SPECS = (
+    RunnerSpec(
+        "claude-code",
+        Dialect.CLAUDE_CODE,
+        ("claude", "-p", "--output-format", "json", "--safe-mode", "--no-session-persistence"),
+        access={
+            Access.READ: ("--tools", "Read", "--permission-mode", "dontAsk"),
+            Access.WRITE: ("--tools", "Read,Write", "--permission-mode", "acceptEdits"),
+            Access.EDIT: ("--tools", "Read,Edit,Write", "--permission-mode", "acceptEdits"),
+        },
+        model_options=("--model", "{model}"),
+        effort_options=("--effort", "{effort}"),
+        environment={"CLAUDE_CODE_DISABLE_TERMINAL_TITLE": "1"},
     ),
-    access={
-        Access.READ: ("-s", "read-only"),
-        Access.WRITE: ("-s", "workspace-write"),
-        Access.EDIT: ("-s", "workspace-write"),
-    },
-    model_options=("-m", "{model}"),
-    effort_options=("-c", 'model_reasoning_effort="{effort}"'),
-    closing=("-",),
+    RunnerSpec(
+        "codex",
+        Dialect.CODEX,
+        (
+            "codex", "exec", "--json", "-C", "{scratch}", "--skip-git-repo-check", "--ephemeral",
+            "--ignore-user-config", "-o", "{last_message}",
+        ),
+        access={
+            Access.READ: ("-s", "read-only"),
+            Access.WRITE: ("-s", "workspace-write"),
+            Access.EDIT: ("-s", "workspace-write"),
+        },
+        model_options=("-m", "{model}"),
+        effort_options=("-c", 'model_reasoning_effort="{effort}"'),
+        closing=("-",),
+    ),
+    RunnerSpec(
+        "gemini",
+        Dialect.GEMINI,
+        ("gemini", "-p", "", "-o", "json", "--skip-trust"),
+        access={
+            Access.READ: ("--approval-mode", "default"),
+            Access.WRITE: ("--approval-mode", "auto_edit"),
+            Access.EDIT: ("--approval-mode", "auto_edit"),
+        },
+        model_options=("-m", "{model}"),
+    ),
+    RunnerSpec(
+        "llm",
+        Dialect.LLM,
+        ("llm", "prompt", "--no-stream", "--no-log", "--json"),
+        access={Access.READ: ()},
+        model_options=("-m", "{model}"),
+        effort_options=("-o", "reasoning_effort", "{effort}"),
+    ),
+    RunnerSpec("rules", Dialect.IN_PROCESS),
 )  # fmt: skip
-_GEMINI = RunnerSpec(
-    name="gemini",
-    dialect=Dialect.GEMINI,
-    command=("gemini", "-p", "", "-o", "json", "--skip-trust"),
-    access={
-        Access.READ: ("--approval-mode", "default"),
-        Access.WRITE: ("--approval-mode", "auto_edit"),
-        Access.EDIT: ("--approval-mode", "auto_edit"),
-    },
-    model_options=("-m", "{model}"),
-)
-_LLM = RunnerSpec(
-    name="llm",
-    dialect=Dialect.LLM,
-    command=("llm", "prompt", "--no-stream", "--no-log", "--json"),
-    access={Access.READ: ()},
-    model_options=("-m", "{model}"),
-    effort_options=("-o", "reasoning_effort", "{effort}"),
-)
-_RULES = RunnerSpec(name="rules", dialect=Dialect.IN_PROCESS)
-
-BUILT_IN: Mapping[str, RunnerSpec] = {
-    spec.name: spec for spec in (_CLAUDE_CODE, _CODEX, _GEMINI, _LLM, _RULES)
-}
+BUILT_IN: Mapping[str, RunnerSpec] = {spec.name: spec for spec in _SPECS}
 
 
 class UnknownRunner(InputRejected): ...
@@ -263,7 +259,7 @@ def _declared(settings: RunnerSettings) -> RunnerSpec:
 
 def _base_like(like: str, settings: RunnerSettings) -> RunnerSpec:
     known = [name for name, spec in BUILT_IN.items() if not spec.in_process]
-    base, output = BUILT_IN.get(like, _RULES), settings.output
+    base, output = BUILT_IN.get(like, BUILT_IN["rules"]), settings.output
     reading = settings.fields or settings.where or settings.join or settings.edits
     cannot_write = output is RunnerOutput.FILE and Access.WRITE not in base.access
     own = output not in (None, RunnerOutput.FILE)

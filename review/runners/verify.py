@@ -26,7 +26,6 @@ from review.vocabulary import FailureCode
 
 _PROSE = (Dialect.TEXT, Dialect.LLM)
 _SENTINEL_WORDS = b"PAIR REVIEW START"
-_NO_OUTPUT = RunnerFailure(FailureCode.NO_OUTPUT, "")
 _NOTICE = re.compile(
     r"retr(?:y|ies)|re-?connect|resuming|\blag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back"
     r"|rate.?limit|overload|throttl|(?:try|trying) again|disconnect|connection (?:lost|closed|reset)"
@@ -120,8 +119,7 @@ def _bad_end(run: Run) -> RunnerFailure | None:
 
 def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
     """An answer that stopped at its limit, unless its last words are the END of a block."""
-    last = (text or b"").rstrip(b"`~ \t\r\n").rpartition(b"\n")[2]
-    sentinel = read_sentinel(_decoded(last))
+    sentinel = read_sentinel(_decoded(text).rstrip("`~ \t\r\n").rpartition("\n")[2])
     if not account.cut_off or (sentinel is not None and not sentinel.opens):
         return None
     return stopped_at_limit(clean(account.cut_off, limit=MAX_SAID))
@@ -168,8 +166,9 @@ def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFai
         parts.append(f"on stderr: {words}")
     reason = clean("; ".join(parts), limit=MAX_REASON)
     told = failure_of("" if (account.answer or b"").strip() else words)
-    is_told = told.code is not FailureCode.RUNNER_ERROR
-    return replace(told if is_told else _NO_OUTPUT, reason=reason)
+    if told.code is FailureCode.RUNNER_ERROR:
+        return RunnerFailure(FailureCode.NO_OUTPUT, reason)
+    return replace(told, reason=reason)
 
 
 def _fault_of_text(run: Run, text: bytes | None) -> str | None:
@@ -185,7 +184,7 @@ def _fault_of_text(run: Run, text: bytes | None) -> str | None:
         return "its review file is blank" if writes else "it gave no answer"
     if holds_review(text):
         return None
-    seen = str(next(iter(near_sentinels(_decoded(text))), _decoded(text)))
+    seen = str(next(near_sentinels(_decoded(text)), _decoded(text)))
     return f"no review block is in what it wrote: {clean(seen, limit=MAX_SAID)}"
 
 

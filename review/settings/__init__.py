@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -44,8 +43,6 @@ _ENVIRONMENT = (
 
 
 class RootNotFound(ReviewError):
-    """No folder above the current one holds `kb/`."""
-
     exit_code: ClassVar[ExitCode] = ExitCode.INPUT_REJECTED
 
 
@@ -89,7 +86,7 @@ class Config:
     sweep_jobs: int = 4
     sweep_timeout: timedelta = timedelta(minutes=15)
     sweep_attempts: int = 3
-    sweep_max_cost_usd: Decimal | None = None
+    sweep_max_cost_usd: float | None = None
     flavour: str = "commonmark"
     anchors: str = ""
     site_root: str | None = None

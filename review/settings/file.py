@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -40,8 +39,6 @@ class RunnerOutput(StrEnum):
 
 
 class ApiKind(StrEnum):
-    """Protocol that a model API speaks."""
-
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
 
@@ -50,7 +47,7 @@ class ApiKind(StrEnum):
 class _Duration(timedelta): ...
 
 
-class _Money(Decimal): ...
+class _Money(float): ...
 
 
 class _Folder(str): ...
@@ -297,7 +294,7 @@ def _value(kind: type, value: object) -> object:
             or not 0 < value < _MAX_MONEY
         ):
             raise ValueError(f"expected an amount above 0, such as 2.50, got {value!r:.99}")
-        return _Money(str(value))
+        return _Money(value)
     if not isinstance(value, str):
         raise ValueError(f"expected text, got {value!r:.99}")  # noqa: TRY004 - told with its place
     if kind is _Duration:

@@ -20,10 +20,9 @@ from review.domain.model_partition import (
 )
 from review.errors import UsageRefused
 from review.ingest.parse import names_of, write_blocks
-from review.jobs.files import next_run_folder, read_job_prompt
+from review.jobs.files import next_run_folder, read_job_prompt, snapshot_gate
 from review.jobs.leases import Processes
 from review.jobs.provenance import PartitionMismatch, validate_provenance
-from review.knowledge_base import read_gate
 from review.knowledge_base.resolver import Linker, read_linked_files
 from review.models import Provenance, ReviewJob
 from review.runners.api.provider import ApiProvider, ModelCall
@@ -64,24 +63,19 @@ class Executor:
                 hint="rules go first: commonplace review_sweep --all-gates --runner rules",
             )
         related = ("note", "gate", "note_snapshot", "gate_snapshot")
-        pairs = list(job.pairs.select_related(*related).order_by("ordinal"))
-        names = names_of(job, self.config)
-        rules = {}
-        for pair in pairs:
-            at, gate_id = pair.gate.path, names[pair.ordinal][1]
-            rules[pair.ordinal] = read_gate(
-                path=at, gate_id=gate_id, text=pair.gate_snapshot.text
-            ).rule
-        without = dict.fromkeys(names[key][1] for key, rule in rules.items() if rule not in RULES)
+        pairs = job.pairs.select_related(*related).order_by("ordinal")
+        gates = {pair: snapshot_gate(pair, self.config) for pair in pairs}
+        without = dict.fromkeys(it.gate_id for it in gates.values() if it.rule not in RULES)
         if without:
             raise CannotRun(f"no rule judges {', '.join(without)}")
 
         def run(_stop: threading.Event) -> RunnerOutcome:
             reviews = {}
-            for pair in pairs:
+            for pair, gate in gates.items():
                 given = self.linker.rule_input(pair.note_snapshot.text, pair.note.path)
-                reviews[pair.ordinal] = judge(rules[pair.ordinal], given)
-            return with_blocks(RunnerOutcome(typed=reviews), job, names)
+                reviews[pair.ordinal] = judge(gate.rule, given)
+            outcome = RunnerOutcome(typed=reviews)
+            return with_blocks(outcome, job, names_of(job, self.config))
 
         return run
 

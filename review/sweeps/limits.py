@@ -6,7 +6,6 @@ import re
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import StrEnum
 
 from review.protocol.telemetry import Usage
@@ -40,7 +39,7 @@ class Limits:
 
     max_attempts: int
     max_jobs: int | None = None
-    max_cost_usd: Decimal | None = None
+    max_cost_usd: float | None = None
 
 
 @dataclass
@@ -66,7 +65,6 @@ class StopPolicy:
     _unpriced: int = 0
 
     def may_start(self, under_way: int) -> bool:
-        """Return whether another job may start beside those under way."""
         if self.stop.is_set():
             self.end(StopReason.INTERRUPTED, "asked to end")
         max_jobs, unpaid = self.limits.max_jobs, under_way + self.sent
@@ -122,7 +120,7 @@ class StopPolicy:
         """Return whether so many more jobs fit; while their cost is unknown, one alone does."""
         if self.limits.max_cost_usd is None:
             return True
-        left = float(self.limits.max_cost_usd) - self._spent - self._assumed
+        left = self.limits.max_cost_usd - self._spent - self._assumed
         cost = self.expected_cost
         return left > 0 and (jobs == 1 if cost is None else jobs * cost <= left)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import queue
 import shlex
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -18,7 +16,7 @@ from django.db.models import QuerySet
 from review.errors import ReviewError, TryAgain, UsageRefused
 from review.jobs.board import require_job
 from review.jobs.files import finish_job_files
-from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, RefusedJob
+from review.jobs.job_documents import LeftQueuedJson, RanJson, RefusalJson, RefusedJob
 from review.jobs.leases import JobNotClaimable, may_take_over, new_lease
 from review.models import ReviewJob
 from review.protocol.telemetry import read_usage
@@ -121,7 +119,6 @@ class Elsewhere:
         return JobRun(document, read_usage(job.telemetry), 1, seconds, failure)
 
 
-T = TypeVar("T")
 _POLL = 1.0
 # What this worker could not run is looked at again: a checkout or a prompt may have come.
 _LOOKS_AGAIN_AFTER = 60.0
@@ -153,8 +150,6 @@ def drive(
     try:
         while True:
             while under_way < worker.slots and may_start(under_way):
-                if worker.closings.waiting:
-                    break  # they are paid for, and the next update is theirs
                 job = next_job()
                 if job is None:
                     break
@@ -213,38 +208,20 @@ class _Threads:
         self._updates.put(outcome)
 
 
-@dataclass
-class RunResult:
-    """Results of each job, sorted by id, and why no other would succeed.
-
-    :param on_event: receives what happens; the jobs are then counted by their ending, not kept.
-    """
-
-    jobs: list[IngestedJobJson] = field(default_factory=list)
-    left_queued: list[LeftQueuedJson] = field(default_factory=list)
-    refused: list[RefusedJob] = field(default_factory=list)
-    stopped_because: str | None = None
-    counts: Counter[str] = field(default_factory=Counter)
-    on_event: Callable[[SweepEvent], None] | None = None
-
-    def add(self, update: JobUpdate) -> None:
-        if self.on_event is not None:
-            self.on_event(event_of(update))
-        match update:
-            case JobRun():
-                if update.failure is not None and update.failure.concerns_all:
-                    self.stopped_because = update.failure.reason
-                self._keep(self.jobs, update.document, update.document.status)
-            case LeftQueuedJson() if self.on_event is None:
-                self.left_queued.append(update)
-            case RefusedJob():
-                self._keep(self.refused, update, "refused")
-
-    def _keep(self, kept: list[T], item: T, ending: str) -> None:
-        if self.on_event is None:
-            kept.append(item)
-        else:
-            self.counts[ending] += 1
+def _note(result: RanJson, update: JobUpdate) -> None:
+    """Keep what became of a job; where they are watched, count it by its ending."""
+    if isinstance(update, JobRun) and update.failure and update.failure.concerns_all:
+        result.stopped_because = update.failure.reason
+    match update:
+        case JobRun() | RefusedJob() if result.watched is not None:
+            ending = update.document.status if isinstance(update, JobRun) else "refused"
+            result.watched[ending] = result.watched.get(ending, 0) + 1
+        case JobRun():
+            result.jobs.append(update.document)
+        case LeftQueuedJson() if result.watched is None:
+            result.left_queued.append(update)
+        case RefusedJob(job_id, error):
+            result.refused.append(RefusalJson.of(job_id, error))
 
 
 def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Config) -> str | None:
@@ -262,35 +239,39 @@ def partition_of_jobs(job_ids: Sequence[int], *, model: str | None, config: Conf
     return names[0] if names else None
 
 
-def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RunResult:
+def run_jobs(job_ids: Iterable[int], *, worker: Worker) -> RanJson:
     """Run the jobs until asked to stop, or none will succeed; those not started stay queued."""
     waiting = iter(job_ids)
-    return _run(lambda: next(waiting, None), worker, RunResult())
+    return _run(lambda: next(waiting, None), worker, RanJson())
 
 
 def watch_jobs(
     partition: str, *, worker: Worker, on_event: Callable[[SweepEvent], None]
-) -> RunResult:
+) -> RanJson:
     """Run jobs as they are queued, and of workers that are gone, until asked to stop."""
-    watch, result = _Watch(partition, worker), RunResult(on_event=on_event)
-    return _run(
-        partial(retry_while_busy, watch.take_next, stop=worker.stop), worker, result, poll=_POLL
-    )
+    take_next = partial(retry_while_busy, _Watch(partition, worker).take_next, stop=worker.stop)
+    return _run(take_next, worker, RanJson(watched={}), on_event=on_event, poll=_POLL)
 
 
 def _run(
     next_job: Callable[[], int | TakenJob | None],
     worker: Worker,
-    result: RunResult,
+    result: RanJson,
     *,
+    on_event: Callable[[SweepEvent], None] | None = None,
     poll: float | None = None,
-) -> RunResult:
+) -> RanJson:
+    def note(update: JobUpdate) -> None:
+        if on_event is not None:
+            on_event(event_of(update))
+        _note(result, update)
+
     finish_job_files(config=worker.config)
     drive(
         next_job,
         worker,
         may_start=lambda _under_way: not worker.stop.is_set() and result.stopped_because is None,
-        on_update=result.add,
+        on_update=note,
         poll=poll,
     )
     result.jobs.sort(key=lambda job: job.review_job_id)

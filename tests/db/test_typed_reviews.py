@@ -7,7 +7,7 @@ import pytest
 from review.ingest.ingest import ingest_job
 from review.ingest.load import IngestRequest
 from review.models import Finding, ReviewPair
-from review.protocol.typed_review import TypedFinding, TypedReview
+from review.protocol.typed_review import ReviewFinding, TypedReview
 from review.vocabulary import Decision, Severity
 from tests.builders import NOW, make_config, make_jobs, make_root
 from tests.helpers.reviewed import current
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 WARN = TypedReview(
     Decision.WARN,
     (
-        TypedFinding(Severity.WARN, "opened and never closed: ```", "# A note about titles", 3),
-        TypedFinding(Severity.WARN, "## Result: PASS", "", 0),
+        ReviewFinding(Severity.WARN, "opened and never closed: ```", "# A note about titles", 3),
+        ReviewFinding(Severity.WARN, "## Result: PASS", "", 0),
     ),
 )
 

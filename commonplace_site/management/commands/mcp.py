@@ -8,8 +8,6 @@ from review.management.kit import Options, ReviewCommand
 
 
 class Command(ReviewCommand):
-    """Serve until standard input ends."""
-
     help = (
         "Serve the tools of agents by the Model Context Protocol on standard input and output."
         " An MCP client starts it; review_init --mcp writes its settings."

@@ -24,10 +24,7 @@ class LineEdit(NamedTuple):
 
 def split_lines(text: str) -> list[str]:
     """Return the lines with their line feeds; the last one may have none."""
-    lines = text.split("\n")
-    last = lines.pop()
-    whole = [f"{line}\n" for line in lines]
-    return [*whole, last] if last else whole
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def line_edits(old: Sequence[str], new: Sequence[str]) -> list[LineEdit]:

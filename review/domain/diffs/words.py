@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 
 from review.domain.diffs.lines import LineEdit, line_edits, numbered, split_lines
 
@@ -179,17 +180,11 @@ def _hunks(rows: Sequence[Row], keep: Collection[int] = ()) -> tuple[list[Hunk],
         if row.old in keep:
             near.update((index - 1, index, index + 1))
     hunks: list[Hunk] = []
-    skipped, shown = 0, list[Row]()
-    for index, row in enumerate(rows):
-        if index in near:
-            shown.append(row)
-            continue
-        if shown:
-            hunks.append(Hunk(skipped, tuple(shown)))
-            skipped, shown = 0, []
-        skipped += 1
-    if shown:
-        return [*hunks, Hunk(skipped, tuple(shown))], 0
+    skipped = 0
+    for is_shown, group in groupby(range(len(rows)), near.__contains__):
+        some = tuple(rows[index] for index in group)
+        hunks += [Hunk(skipped, some)] if is_shown else []
+        skipped = 0 if is_shown else len(some)
     return hunks, skipped
 
 

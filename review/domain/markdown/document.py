@@ -146,8 +146,7 @@ def new_parser(flavour: Flavour, *, draws_math: bool = False) -> MarkdownIt:
     markdown.core.ruler.at("inline", _read_inline)
     if draws_math:
         flavour = replace(flavour, math=True)
-        tex = _span_rule(MATH, partial(_end_of, _TEX))
-        markdown.inline.ruler.before("escape", "tex", tex)
+        markdown.inline.ruler.before("escape", "tex", _span_rule(MATH, partial(_end_of, _TEX)))
     _add_inline_rules(markdown, flavour)
     _add_block_rules(markdown, flavour)
     return markdown
@@ -165,8 +164,7 @@ def _add_inline_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
     if flavour.hides & {"{{", "{%"}:
         rules.before("link", "site_link", _tracked(_site_link))
     if flavour.wikilinks:
-        wikilink = _wikilink_rule(target_last=flavour.target_last)
-        rules.after("image", "wikilink", _tracked(wikilink))
+        rules.after("image", "wikilink", _wikilink_rule(target_last=flavour.target_last))
 
 
 def _add_block_rules(markdown: MarkdownIt, flavour: Flavour) -> None:
@@ -258,7 +256,7 @@ def _wikilink_rule(*, target_last: bool) -> InlineRule:
         state.pos = found.end()
         return True
 
-    return rule
+    return _tracked(rule)
 
 
 def _site_link(state: StateInline, silent: bool) -> bool:

@@ -9,16 +9,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import unquote
 
 from review.domain.markdown.anchors import Anchors
-from review.domain.markdown.document import LABEL, SPAN, WIKI_TARGET, inline_tokens, read_markdown
+from review.domain.markdown.document import (
+    LABEL,
+    SPAN,
+    WIKI_TARGET,
+    Token,
+    inline_tokens,
+    read_markdown,
+)
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 
 class LinkKind(StrEnum):
@@ -130,7 +134,6 @@ class LinkBase:
 
     @cached_property
     def own_addresses(self) -> Mapping[str, str]:
-        """The addresses by the paths of the notes that have one."""
         return {path: address for address, path in self.addresses.items()}
 
     @cached_property

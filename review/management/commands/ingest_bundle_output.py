@@ -14,7 +14,7 @@ from review.errors import InputRejected, UsageRefused
 from review.ingest.ingest import ingest_jobs, ingest_ready, submit_reviews
 from review.ingest.load import IngestRequest
 from review.job_files import MAX_OUTPUT_BYTES
-from review.jobs.job_documents import IngestedJobJson, IngestedJson, RefusedJob
+from review.jobs.job_documents import IngestedJobJson, IngestedJson, RefusalJson, RefusedJob
 from review.management.kit import (
     ACTOR,
     ExitCode,
@@ -26,7 +26,7 @@ from review.management.kit import (
     request_of,
     require_option,
 )
-from review.management.kit.output import exit_code, job_lines, refusal_documents
+from review.management.kit.output import exit_code, job_lines
 from review.models import Provenance
 from review.protocol.telemetry import names_no_model
 
@@ -68,11 +68,12 @@ class Command(ReviewCommand):
             )
         if len(refused) == 1 and not jobs:
             raise refused[0].error
+        told = [RefusalJson.of(item.review_job_id, item.error) for item in refused]
         self.show(
-            IngestedJson(jobs=jobs, refused=refusal_documents(refused)),
-            job_lines(jobs, refused),
-            notices=[] if jobs or refused else [_NOTHING],
-            code=exit_code(jobs, refused),
+            IngestedJson(jobs=jobs, refused=told),
+            job_lines(jobs, told),
+            notices=[] if jobs or told else [_NOTHING],
+            code=exit_code(jobs, told),
         )
 
     def _submit(self, options: Options) -> IngestedJobJson:

@@ -34,8 +34,7 @@ class Command(ReviewCommand):
     }
 
     def use_of(self, options: Options) -> store.Use:
-        acts = options["collect"] or options["cancel"]
-        return store.Use.WRITE if acts else store.Use.READ
+        return store.Use.WRITE if options["collect"] or options["cancel"] else store.Use.READ
 
     def run(self, options: Options) -> None:
         collector = BatchCollector(

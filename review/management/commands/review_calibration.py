@@ -39,8 +39,7 @@ class Command(ReadingCommand):
             passes=options["passes"],
         )
         unknown = list(unknown_partitions(options["model"], config=self.config))
-        found = document.gates or unknown
-        nothing = () if found else ["no review has reported a finding yet"]
+        nothing = [] if document.gates or unknown else ["no review has reported a finding yet"]
         self.show(document, _lines(document), notices=nothing)
         for line in unknown:
             self.warn(line)

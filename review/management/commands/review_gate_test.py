@@ -13,10 +13,11 @@ from __future__ import annotations
 import threading
 
 from review import store
+from review.jobs.job_documents import RanJson
 from review.management import kit
 from review.management.kit.sweeping import stop_on_signals, worker_of
 from review.runners.rules.judge import RULES
-from review.sweeps.run_jobs import RunResult, run_jobs
+from review.sweeps.run_jobs import run_jobs
 from review.trials.results import (
     CaseResultJson,
     GateTestJson,
@@ -81,7 +82,7 @@ class Command(kit.ReviewCommand):
     def _try(self, options: kit.Options, stop: threading.Event) -> GateTestJson:
         corpus, config = self.corpus, self.config
         partition = config.canonical_partition(options["model"] or RULES_PARTITION)
-        gates, ran = corpus.gates.resolve(options["gates"]), RunResult()
+        gates, ran = corpus.gates.resolve(options["gates"]), RanJson()
         # A rule gives the same answer each time.
         repeat = 1 if partition == RULES_PARTITION else options["repeat"]
         request = TrialRequest(gates, partition, options["actor"], repeat, options["batch_size"])

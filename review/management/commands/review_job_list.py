@@ -27,8 +27,7 @@ class Command(ReadingCommand):
         found = find_jobs(statuses=options["status"], partitions=[partition] if partition else ())
         job_ids = found.values_list("pk", flat=True)
         part, following = part_of(job_ids, options, lambda job_id: (job_id,))
-        wanted = job_ids if options["summary"] else part
-        jobs = show_jobs(wanted, config=self.config)
+        jobs = show_jobs(job_ids if options["summary"] else part, config=self.config)
         document = JobListJson(jobs=jobs, next=following)
         if options["summary"]:
             words = {"status": "status", "partition": "model_partition", "lens": "lens"}

@@ -86,7 +86,6 @@ def _encode_filled(frame: msgspec.Struct, *arrays: Iterable[msgspec.Struct]) -> 
         yield '":['
         comma = ""
         for some in batched(items, _CHUNK):
-            array = msgspec.json.encode(some)[1:-1]
-            yield comma + array.decode("utf-8", "surrogatepass")
+            yield comma + msgspec.json.encode(some)[1:-1].decode("utf-8", "surrogatepass")
             comma = ","
         yield f"]{encode(frame).split(_EMPTY, len(arrays))[number]}"

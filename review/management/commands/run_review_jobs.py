@@ -22,9 +22,8 @@ from review.management.kit import (
     told,
     word,
 )
-from review.management.kit.output import exit_code, job_lines, refusal_documents
+from review.management.kit.output import exit_code, job_lines
 from review.management.kit.sweeping import run_queued_jobs, stop_on_signals
-from review.sweeps.run_jobs import RunResult
 
 
 class Command(ReviewCommand):
@@ -52,19 +51,12 @@ class Command(ReviewCommand):
             raise UsageRefused("give one of: the jobs to run, --all, --watch")
         with stop_on_signals() as stop:
             result = run_queued_jobs(self, options, stop=stop)
-        document = RanJson(
-            jobs=result.jobs,
-            left_queued=result.left_queued,
-            refused=refusal_documents(result.refused),
-            stopped_because=result.stopped_because,
-            watched=dict(result.counts) if options["watch"] else None,
-        )
         lines, stopped = [*_lines(result)], result.stopped_because
         code = ExitCode.INTERRUPTED if stop.is_set() else exit_code(result.jobs, result.refused)
         if options["watch"]:  # which ends by being stopped, or for what every job would fail for
             code = ExitCode.FAILED if stopped else ExitCode.DONE
         self.show(
-            document,
+            result,
             lines,
             warnings=[] if stopped is None else [f"stopped: {stopped}"],
             notices=[] if lines else ["no queued job"],
@@ -72,9 +64,9 @@ class Command(ReviewCommand):
         )
 
 
-def _lines(result: RunResult) -> Lines:
+def _lines(result: RanJson) -> Lines:
     return told(
         job_lines(result.jobs, result.refused),
         (f"job {left.review_job_id}: left queued: {left.reason}" for left in result.left_queued),
-        ", ".join(f"{number} {word}" for word, number in result.counts.items()) or None,
+        ", ".join(f"{number} {word}" for word, number in (result.watched or {}).items()) or None,
     )

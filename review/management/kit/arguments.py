@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn, TextIO, TypeAlias
 
@@ -25,8 +24,7 @@ MAX_WORD_LENGTH = 200
 _NO_PLACE = "- is no place for this; a file of that name is ./-"
 
 
-class HelpShown(Exception):
-    """The help was requested and written; there is nothing else to do."""
+class HelpShown(Exception): ...
 
 
 class _StoredOnce(argparse.Action):
@@ -120,12 +118,11 @@ def positive_int(raw: str) -> int:
     return number
 
 
-def money(raw: str) -> Decimal:
-    amount = Decimal(0)
-    with suppress(InvalidOperation):
-        amount = Decimal(raw)
-    is_sum = amount.is_finite() and amount > 0
-    _require(is_sum, f"{raw!r} is not an amount above 0, such as 2.50")
+def money(raw: str) -> float:
+    amount = 0.0
+    with suppress(ValueError):
+        amount = float(raw)
+    _require(0 < amount < float("inf"), f"{raw!r} is not an amount above 0, such as 2.50")
     return amount
 
 
@@ -180,8 +177,7 @@ def word(raw: str) -> str:
 
 def digest(raw: str) -> str:
     digits = raw.strip().lower()
-    is_digest = re.fullmatch("[0-9a-f]{64}", digits)
-    _require(is_digest, f"{raw!r} is no SHA-256: expected 64 hex digits")
+    _require(re.fullmatch("[0-9a-f]{64}", digits), f"{raw!r} is no SHA-256: expected 64 hex digits")
     return digits
 
 

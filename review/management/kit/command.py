@@ -126,7 +126,6 @@ class ReviewCommand(BaseCommand):
         return self.store_use
 
     def run(self, options: Options) -> None:
-        """Make the call that the options mean, and show its result."""
         raise NotImplementedError
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -265,14 +264,10 @@ class ReviewCommand(BaseCommand):
 
 
 class ReadingCommand(ReviewCommand):
-    """A command that writes nothing into the store."""
-
     store_use = store.Use.READ
 
 
 class StorelessCommand(ReviewCommand):
-    """A command that needs no store."""
-
     store_use = store.Use.NONE
 
 

@@ -16,7 +16,7 @@ from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.states import QueueFindingJson
 from review.job_files import write_whole
-from review.jobs.job_documents import IngestedJobJson, RefusalJson, RefusedJob
+from review.jobs.job_documents import IngestedJobJson, RefusalJson
 from review.management.kit import (
     OutputRefused,
     ReviewCommand,
@@ -99,7 +99,9 @@ def write_report(
     write_whole(Path(output), (line.encode("utf-8", "replace") for line in written))
 
 
-def job_lines(jobs: Iterable[IngestedJobJson], refused: Iterable[RefusedJob] = ()) -> Iterator[str]:
+def job_lines(
+    jobs: Iterable[IngestedJobJson], refused: Iterable[RefusalJson] = ()
+) -> Iterator[str]:
     for job in jobs:
         why = f" ({job.failure_code}: {job.failure_reason})" if job.failure_code else ""
         yield f"job {job.review_job_id}: {job.status}{why}"
@@ -108,18 +110,14 @@ def job_lines(jobs: Iterable[IngestedJobJson], refused: Iterable[RefusedJob] = (
             note = f" (not accepted: {held})" if held else ""
             yield f"  {pair.note_path} {pair.gate_id}: {pair.decision or pair.pair_status}{note}"
         yield from (f"  problem: {problem}" for problem in job.problems)
-    yield from (f"job {it.review_job_id}: refused: {it.error.message}" for it in refused)
+    yield from (f"job {it.review_job_id}: refused: {it.message}" for it in refused)
 
 
-def refusal_documents(refused: Iterable[RefusedJob]) -> list[RefusalJson]:
-    return [RefusalJson.of(item.review_job_id, item.error) for item in refused]
-
-
-def exit_code(jobs: Sequence[IngestedJobJson], refused: Sequence[RefusedJob]) -> ExitCode:
+def exit_code(jobs: Sequence[IngestedJobJson], refused: Sequence[RefusalJson]) -> ExitCode:
     """1 when a job ended failed, else that of the first refusal, else 0."""
     if any(job.status == JobStatus.FAILED for job in jobs):
         return ExitCode.FAILED
-    return refused[0].error.exit_code if refused else ExitCode.DONE
+    return ExitCode(refused[0].exit) if refused else ExitCode.DONE
 
 
 T = TypeVar("T")

@@ -22,6 +22,7 @@ from review.broker.application import make_application, send_job
 from review.domain.printing import printable_line
 from review.errors import InputRejected, UsageRefused
 from review.jobs.board import find_jobs
+from review.jobs.job_documents import RanJson
 from review.management.kit import (
     Arguments,
     Option,
@@ -43,7 +44,6 @@ from review.sweeps.run_job import RetryPolicy, Worker
 from review.sweeps.run_jobs import (
     Dispatch,
     Elsewhere,
-    RunResult,
     drive,
     partition_of_jobs,
     run_jobs,
@@ -168,7 +168,7 @@ def run_fixes(command: ReviewCommand, options: dict[str, Any]) -> SweepJson:
 
 def run_queued_jobs(
     command: ReviewCommand, options: Mapping[str, Any], *, stop: threading.Event
-) -> RunResult:
+) -> RanJson:
     """Run the jobs that the options name; with `--watch`, a partition's as they are queued."""
     config, job_ids, model = command.config, options["job_ids"], options["runner_model"]
     spec = find_runner(options["runner"], config=config)
@@ -183,7 +183,7 @@ def run_queued_jobs(
     elif typed is None:
         typed = partition_of_jobs(job_ids, model=model, config=config)
         if typed is None:
-            return RunResult()
+            return RanJson()
         if model is None and not spec.settings.model and typed not in config.partitions:
             options = {**options, "runner_model": model_of_jobs(typed, spec)}
     partition = config.canonical_partition(typed)

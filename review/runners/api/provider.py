@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from review.errors import ReviewError
-from review.protocol.typed_review import WHOLE_NOTE, TypedFinding, TypedReview
+from review.protocol.typed_review import WHOLE_NOTE, ReviewFinding, TypedReview
 from review.runners.cli import output
 from review.runners.outcome import Account, RunnerFailure
 from review.settings.file import RunnerSettings
@@ -35,7 +35,6 @@ TEXT_INSTRUCTIONS = (
     " your answer. Where a gate asks what a link leads to and the table of links does not show it, the"
     " result is ERROR, and the summary names the file that would have to be read."
 )
-_DECISIONS = [word.value for word in Decision if word is not Decision.UNKNOWN]
 _TEXT = {"type": "string"}
 _OPENING = re.compile(r'\s*(?:```(?:json)?\s*)?\{\s*"reviews"\s*:\s*\[\s*')
 _DECODER = json.JSONDecoder()
@@ -63,7 +62,10 @@ SCHEMA: dict[str, object] = _object(
                 ),
             },
             suggested_revision=_TEXT,
-            decision={"type": "string", "enum": _DECISIONS},
+            decision={
+                "type": "string",
+                "enum": [word.value for word in Decision if word is not Decision.UNKNOWN],
+            },
         ),
     }
 )
@@ -92,7 +94,9 @@ def read_reviews(answer: str, *, ordinals: Sequence[int]) -> dict[int, TypedRevi
     for entry in _entries(answer):
         if entry.pair in ordinals and entry.decision is not Decision.UNKNOWN:
             findings = (
-                TypedFinding(item.severity, _one_line(item.text), _one_line(item.quote), WHOLE_NOTE)
+                ReviewFinding(
+                    item.severity, _one_line(item.text), _one_line(item.quote), WHOLE_NOTE
+                )
                 for item in entry.findings
             )
             suggestion = entry.suggested_revision.strip() or "None."
@@ -228,7 +232,6 @@ class ApiProvider(ABC):
             return document
 
     def submit(self, bodies: Mapping[str, Mapping[str, Any]]) -> BatchState:
-        """Send requests by custom id, as one batch."""
         with self._translated():
             return self._state(self._submit(bodies))
 

@@ -63,8 +63,8 @@ _COMPLETIONS: Places = {
 }
 _ENDPOINT = "/v1/chat/completions"
 _MARK = "commonplace"
-_UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _FAILED = "failed"
+_UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 
 
 class AnthropicProvider(ApiProvider):

@@ -235,7 +235,6 @@ def _gemini_failure(error: object, exit_code: int | None) -> RunnerFailure | Non
 
 
 def read_text(run: Run) -> Account:
-    """All of stdout is the answer."""
     return Account(answer=without_escapes(run.stdout))
 
 
@@ -258,12 +257,13 @@ def read_fields(run: Run) -> Account:
     """The declared fields of JSON objects; the last of a field counts, or the joined answers."""
     objects, settings = objects_in(run.stdout), run.spec.settings
     fields: Mapping[str, str] = settings.fields
-    answers = []
-    for item in objects:
-        answer = look(item, fields["answer"])
-        of_it = (_is(look(item, path), value) for path, value in settings.where.items())
-        if isinstance(answer, str) and all(of_it):
-            answers.append(answer)
+    fitting = (
+        item
+        for item in objects
+        if all(_is(look(item, path), value) for path, value in settings.where.items())
+    )
+    said = (look(item, fields["answer"]) for item in fitting)
+    answers = [answer for answer in said if isinstance(answer, str)]
     places = {name: (read, fields[name]) for name, read in _DECLARED.items() if name in fields}
     told = gather(reversed(objects), places)
     error = _last(objects, lambda item: look(item, fields.get("error", "")) is not None)

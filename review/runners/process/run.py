@@ -210,8 +210,7 @@ _GIT = frozenset(
 
 def worker_environment(environ: Mapping[str, str], *, extra: Mapping[str, str]) -> dict[str, str]:
     """`environ` without the variables that are not a worker's business, then `extra`."""
-    kept = {name: value for name, value in environ.items() if _belongs_to_worker(name)}
-    return {**kept, **extra}
+    return {name: environ[name] for name in environ if _belongs_to_worker(name)} | dict(extra)
 
 
 def new_mark() -> str:

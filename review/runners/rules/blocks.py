@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-from review.domain.markdown.anchors import shown_text
-from review.domain.markdown.document import COMMENT, MARKER, MATH, MarkdownDocument
-from review.protocol.typed_review import TypedFinding
-from review.runners.rules.words import safe_quote
-from review.vocabulary import Severity
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-from collections.abc import Iterable
 from html import unescape
 
-from review.domain.markdown.document import LABEL, SPAN, TEMPLATE
+from review.domain.markdown.anchors import shown_text
+from review.domain.markdown.document import (
+    COMMENT,
+    LABEL,
+    MARKER,
+    MATH,
+    SPAN,
+    TEMPLATE,
+    MarkdownDocument,
+    Token,
+)
 from review.domain.markdown.links import LinkKind, link_kind
+from review.protocol.typed_review import ReviewFinding
+from review.runners.rules.words import safe_quote
+from review.vocabulary import Severity
 
 OPAQUE = "\ue000"  # stands for each character of code, math, images and addresses in masked text
 _HIDDEN = frozenset({"code_inline", MATH, TEMPLATE, "image"})
@@ -211,7 +213,6 @@ class Block:
         return self.inline.links
 
     def link_at(self, offset: int) -> InlineLink | None:
-        """Return the link that covers an offset of the text."""
         before = bisect_right(self.links, offset, key=lambda link: link.start)
         link = self.links[before - 1] if before else None
         return link if link and offset < link.end else None
@@ -221,7 +222,6 @@ class Block:
         return self.text.split("\n")
 
     def line_at(self, offset: int) -> int:
-        """Return the line of the note for the character at `offset` of `text`."""
         return self.line + self.text.count("\n", 0, offset)
 
     def finding(
@@ -232,14 +232,14 @@ class Block:
         before: int = 0,
         end: int | None = None,
         severity: Severity = Severity.WARN,
-    ) -> TypedFinding:
+    ) -> ReviewFinding:
         """Make a finding that quotes the line around an offset, or the row; not beyond `end`."""
         start = self.text.rfind("\n", 0, at) + 1
         if at - before > start:
             start = self.text.find(" ", at - before, at) + 1 or at - before
         cut = start + _LONGEST_EXCERPT if end is None else end
         quote = self.row or self.text[start:cut].lstrip().partition("\n")[0]
-        return TypedFinding(severity, said, safe_quote(quote), self.line_at(at))
+        return ReviewFinding(severity, said, safe_quote(quote), self.line_at(at))
 
 
 def read_blocks(document: MarkdownDocument, *, first_line: int) -> Iterator[Block]:

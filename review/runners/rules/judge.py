@@ -17,8 +17,7 @@ from review.runners.rules.page import Rule
 
 _SUBJECTS = (acronyms, frontmatter, links, prose, quotations, repository, structure)
 _DECLARED = (value for subject in _SUBJECTS for value in vars(subject).values())
-_RULES = {found.name: found for found in _DECLARED if isinstance(found, Rule)}
-RULES = dict(sorted(_RULES.items()))
+RULES = dict(sorted((found.name, found) for found in _DECLARED if isinstance(found, Rule)))
 
 
 def judge(rule_name: str, given: RuleInput) -> TypedReview:

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from review.domain.markdown.document import MarkdownDocument, read_markdown
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.markdown.links import RuleInput, RuleLink
-from review.protocol.typed_review import TypedFinding, TypedReview
+from review.protocol.typed_review import ReviewFinding, TypedReview
 from review.runners.rules.blocks import Block, BlockKind, read_blocks
 from review.runners.rules.words import safe_quote
 from review.vocabulary import ACCEPTING_DECISIONS, GRAVITY, Decision, ProblemCode, Severity
@@ -40,8 +40,6 @@ _TEXTS = _PROSE | {
 
 @dataclass(frozen=True)
 class Page:
-    """The parsed parts of one note, shared by the rules."""
-
     given: RuleInput
 
     @cached_property
@@ -158,16 +156,16 @@ class Page:
 
     def finding(
         self, said: str, number: int, *, severity: Severity = Severity.WARN
-    ) -> TypedFinding:
+    ) -> ReviewFinding:
         """Make a finding that quotes a line of the file; line 0 is the whole note."""
-        return TypedFinding(severity, said, safe_quote(self.line(number)), number)
+        return ReviewFinding(severity, said, safe_quote(self.line(number)), number)
 
     def link_finding(
         self, link: RuleLink, said: str, *, severity: Severity = Severity.WARN, nth: int = 0
-    ) -> TypedFinding:
+    ) -> ReviewFinding:
         """Make a finding about the nth link to this target on its line."""
         quote = safe_quote(_around(self.line(link.line), link.target, nth))
-        return TypedFinding(severity, said, quote, link.line)
+        return ReviewFinding(severity, said, quote, link.line)
 
 
 def _around(line: str, target: str, nth: int) -> str:
@@ -190,7 +188,7 @@ def page_of(given: RuleInput) -> Page:
 
 MOST_FINDINGS = 20
 
-Findings = Iterator[TypedFinding]
+Findings = Iterator[ReviewFinding]
 Find = Callable[[Page], Findings]
 
 
@@ -239,8 +237,7 @@ def rule(holds: str, advice: str, *, reads_frontmatter: bool = False) -> Callabl
     """Make a rule of a function that finds what is wrong; its name is that of the function."""
 
     def declare(find: Find) -> Rule:
-        name = find.__name__.replace("_", "-")
-        return Rule(name, holds, advice, find, reads_frontmatter)
+        return Rule(find.__name__.replace("_", "-"), holds, advice, find, reads_frontmatter)
 
     return declare
 

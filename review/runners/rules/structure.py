@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
-from review.protocol.typed_review import TypedFinding
+from review.protocol.typed_review import ReviewFinding
 from review.runners.rules.blocks import Block, BlockKind
 from review.runners.rules.lists import EMPTY_ALTERNATIVES
 from review.runners.rules.page import Findings, Page, info_if, rule
@@ -209,7 +209,7 @@ def fences_without_language(page: Page) -> Findings:
         if not block.token.info.strip():
             quote = next((line for line in block.lines[1:] if line.strip()), "")
             said = "the code fence does not name its language"
-            yield TypedFinding(Severity.INFO, said, safe_quote(quote), block.line)
+            yield ReviewFinding(Severity.INFO, said, safe_quote(quote), block.line)
 
 
 _HTML_IMAGE = re.compile(r"<img\b[^<>]*\bsrc[^<>]*>", re.IGNORECASE)

@@ -38,11 +38,9 @@ _NORMALISED = 2000  # characters
 def word_count(text: str) -> int:
     """Count words; three characters of a script without spaces count as one."""
     unspaced = len(_UNSPACED.findall(text))
-    spaced = _UNSPACED.sub(" ", text) if unspaced else text
-    tokens = _JOINERS.sub(" ", spaced).split()
-    return (
-        sum(1 for token in tokens if _ALPHANUMERIC.search(token)) + unspaced // _UNSPACED_PER_WORD
-    )
+    tokens = _JOINERS.sub(" ", _UNSPACED.sub(" ", text)).split()
+    spaced = sum(1 for token in tokens if _ALPHANUMERIC.search(token))
+    return spaced + unspaced // _UNSPACED_PER_WORD
 
 
 def plain(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.domain.finding_identity import KnownFinding, choose_fingerprints
-from review.protocol.findings import ParsedFinding
+from review.protocol.findings import ReviewFinding
 from review.protocol.quote_location import locate_findings, quote_lines
 from review.vocabulary import Severity
 
@@ -30,7 +30,7 @@ class Reviews:
     def add(self, text: str, *findings: tuple[str, str, Severity]) -> tuple[str, ...]:
         """Review `text`; gives the fingerprints of the findings (quote, text, severity)."""
         parsed = [
-            ParsedFinding(number, severity, words, quote)
+            ReviewFinding(severity, words, quote)
             for number, (quote, words, severity) in enumerate(findings, start=1)
         ]
         lines = locate_findings(text, parsed)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.findings import ParsedFinding, read_findings
+from review.protocol.findings import ReviewFinding, read_findings
 from review.vocabulary import Severity
 
 WORDS = "- * 1. > ``` ~~~ ### ** [ ] ( ) : \u2014 INFO WARN fail Findings None \u017f \u0130"
@@ -75,12 +75,12 @@ class TestBullets:
         ],
     )
     def test_name_their_severity(self, word, severity):
-        assert read_findings(f"- {word}: a") == (ParsedFinding(1, severity, "a", ""),)
+        assert read_findings(f"- {word}: a") == (ReviewFinding(severity, "a", ""),)
 
-    def test_are_numbered_in_order(self):
+    def test_are_given_in_order(self):
         found = read_findings("- WARN: a\n- INFO: b\n\n- FAIL: c\n")
 
-        assert [(one.ordinal, one.text) for one in found] == [(1, "a"), (2, "b"), (3, "c")]
+        assert [one.text for one in found] == ["a", "b", "c"]
 
     @pytest.mark.parametrize(
         ("bullet", "text"),
@@ -293,11 +293,8 @@ class TestRepeated:
 
 class TestAnyText:
     @given(st.text() | st.lists(PIECES, max_size=40).map("".join))
-    def test_gives_numbered_findings_that_say_something(self, text):
-        found = read_findings(text)
-
-        assert [one.ordinal for one in found] == list(range(1, len(found) + 1))
-        assert all(one.text for one in found)
+    def test_gives_findings_that_say_something(self, text):
+        assert all(one.text for one in read_findings(text))
 
     @given(st.lists(st.sampled_from(["- WARN: a", "  > q", "Text.", "### Findings"]), max_size=9))
     def test_in_a_fence_gives_none(self, lines):

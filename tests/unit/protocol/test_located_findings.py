@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from review.protocol.findings import ParsedFinding
+from review.protocol.findings import ReviewFinding
 from review.protocol.quote_location import follow_quote, locate_findings
 from review.vocabulary import Severity
 
@@ -35,7 +35,7 @@ def lines(*findings: tuple[str, str], severity: Severity = WARN) -> list[int | N
     return locate_findings(
         NOTE,
         [
-            ParsedFinding(number, severity, text, quote)
+            ReviewFinding(severity, text, quote)
             for number, (quote, text) in enumerate(findings, start=1)
         ],
     )
@@ -87,7 +87,7 @@ class TestLocateFindings:
         assert lines(("## Owners", "a"), ("TBD", "b"), ("## Open risks", "c"))[1] is None
 
     def test_a_line_that_is_given_counts(self):
-        given = [ParsedFinding(1, WARN, "a", "TBD", line=15), ParsedFinding(2, WARN, "a", "gone")]
+        given = [ReviewFinding(WARN, "a", "TBD", line=15), ReviewFinding(WARN, "a", "gone")]
 
         assert locate_findings(NOTE, given) == [15, None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from review.protocol.output import parse_output
-from review.protocol.sentinels import ExpectedPair, end_line, near_sentinels, start_line
+from review.protocol.sentinels import ExpectedPair, end_line, start_line
 
 TOKEN = "0a1b2c3d"
 DASHED = "kb/notes/-dash_x.md"
@@ -89,7 +89,6 @@ class TestOutputsWithoutABlock:
 
     def test_name_a_few_lines_only(self):
         assert len(parse(f"> {START}\n" * 400).misfits) == 4
-        assert len(near_sentinels(f"> {START}\n" * 400)) == 50
 
 
 class TestPairsThatAreMissing:

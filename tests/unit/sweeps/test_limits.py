@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 import pytest
 
@@ -40,21 +39,21 @@ def run(held, *, cost=None, failure=None, code=None):
 
 class TestCost:
     def test_while_nothing_is_known_of_it_jobs_run_one_by_one(self):
-        held = policy(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=5)
 
         assert held.may_start(0)
         assert not held.may_start(1)
         assert held.reason is None
 
     def test_as_many_run_at_once_as_what_is_left_allows(self):
-        held = policy(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=5)
         run(held, cost=2.0)
 
         assert held.may_start(0)
         assert not held.may_start(1)
 
     def test_many_workers_stay_within_it_though_some_jobs_cost_much_more(self):
-        held = policy(slots=16, max_cost_usd=Decimal(20))
+        held = policy(slots=16, max_cost_usd=20)
         costs, under_way, spent = iter([0.2, 1.0, *([0.1] * 30), *([1.0] * 99)]), [], 0.0
 
         while held.reason is None:
@@ -68,13 +67,13 @@ class TestCost:
         assert 19 <= spent <= 20
 
     def test_past_jobs_tell_what_the_first_ones_may_cost(self):
-        held = policy(max_cost_usd=Decimal(5), expected=1.0)
+        held = policy(max_cost_usd=5, expected=1.0)
 
         assert held.may_start(3)
         assert not held.may_start(5)
 
     def test_the_sweep_ends_when_one_more_would_be_too_dear(self):
-        held = policy(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=5)
         for _ in range(2):
             run(held, cost=2.0)
 
@@ -82,7 +81,7 @@ class TestCost:
         assert held.reason is StopReason.MAX_COST
 
     def test_a_job_that_does_not_say_is_taken_for_as_dear_as_the_others(self):
-        held = policy(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=5)
         run(held, cost=2.0)
         run(held, failure=BROKEN)
 
@@ -90,13 +89,13 @@ class TestCost:
         assert held.reason is StopReason.MAX_COST
 
     def test_a_success_that_does_not_say_ends_a_sweep_with_a_limit(self):
-        held = policy(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=5)
         run(held)
 
         assert held.reason is StopReason.COST_UNKNOWN
 
     def test_failures_that_do_not_say_end_it_only_when_there_are_several(self):
-        held = policy(max_cost_usd=Decimal(5))
+        held = policy(max_cost_usd=5)
         run(held, failure=BROKEN)
         assert held.may_start(0)
         run(held, failure=BROKEN)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace_site import catalogue
-from commonplace_site.catalogue import CommandKind, find_command
+from commonplace_site.catalogue import DJANGO, OURS, SITE, find_command
 from review.errors import ExitCode
 from tests.helpers.refusals import refuses
 
@@ -21,18 +21,12 @@ class TestFindCommand:
     @pytest.mark.parametrize(
         ("word", "name", "kind"),
         [
-            pytest.param(
-                "ingest_bundle_output", "ingest_bundle_output", CommandKind.REVIEW, id="ours"
-            ),
-            pytest.param(
-                "ingest-bundle-output", "ingest_bundle_output", CommandKind.REVIEW, id="dashes"
-            ),
-            pytest.param("serve", "serve", CommandKind.SITE, id="site"),
-            pytest.param("migrate", "migrate", CommandKind.DJANGO, id="django"),
-            pytest.param(
-                "createsuperuser", "createsuperuser", CommandKind.DJANGO, id="django-auth"
-            ),
-            pytest.param("show_urls", "show_urls", CommandKind.DJANGO, id="django-extensions"),
+            pytest.param("ingest_bundle_output", "ingest_bundle_output", OURS, id="ours"),
+            pytest.param("ingest-bundle-output", "ingest_bundle_output", OURS, id="dashes"),
+            pytest.param("serve", "serve", SITE, id="site"),
+            pytest.param("migrate", "migrate", DJANGO, id="django"),
+            pytest.param("createsuperuser", "createsuperuser", DJANGO, id="django-auth"),
+            pytest.param("show_urls", "show_urls", DJANGO, id="django-extensions"),
         ],
     )
     def test_knows_whose_a_command_is(self, word, name, kind):
@@ -66,7 +60,9 @@ class TestScripts:
         scripts = PYPROJECT["project"]["scripts"]
         commands = [*catalogue.review_commands(), *catalogue.site_commands()]
 
-        assert set(scripts) - {"commonplace"} == {catalogue.script_name(c) for c in commands}
+        assert set(scripts) - {"commonplace"} == {
+            f"commonplace-{name.replace('_', '-')}" for name in commands
+        }
 
     def test_every_script_enters_by_the_same_door(self):
         scripts = PYPROJECT["project"]["scripts"]

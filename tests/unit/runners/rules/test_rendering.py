@@ -12,7 +12,7 @@ from review.protocol.findings import read_findings
 from review.protocol.output import parse_output
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 from review.protocol.typed_review import (
-    TypedFinding,
+    ReviewFinding,
     TypedReview,
     finding_text,
     render_typed_review,
@@ -47,14 +47,14 @@ def read_back(review: TypedReview) -> TypedReview:
     text = render_typed_review(review)
     decision = read_decision(text)
     findings = tuple(
-        TypedFinding(found.severity, found.text, found.quote, 0) for found in read_findings(text)
+        ReviewFinding(found.severity, found.text, found.quote, 0) for found in read_findings(text)
     )
     return TypedReview(decision.decision, findings)
 
 
 def expected_of(review: TypedReview) -> TypedReview:
     findings = tuple(
-        TypedFinding(found.severity, finding_text(found), found.quote, 0)
+        ReviewFinding(found.severity, finding_text(found), found.quote, 0)
         for found in review.findings
     )
     return TypedReview(review.decision, findings)
@@ -71,7 +71,7 @@ def output_of(review: TypedReview) -> bytes:
 
 class TestRenderBlock:
     def test_writes_the_template(self):
-        finding = TypedFinding(Severity.WARN, "a row too long", "| a | b |", 7)
+        finding = ReviewFinding(Severity.WARN, "a row too long", "| a | b |", 7)
 
         text = render_typed_review(
             TypedReview(Decision.WARN, (finding,), "One row.", "Shorten it.")
@@ -85,7 +85,7 @@ class TestRenderBlock:
         )
 
     def test_leaves_the_line_out_where_the_whole_note_is_meant(self):
-        finding = TypedFinding(Severity.WARN, "there is no title", "", 0)
+        finding = ReviewFinding(Severity.WARN, "there is no title", "", 0)
 
         assert "- WARN: there is no title\n" in render_typed_review(
             TypedReview(Decision.WARN, (finding,), "No.", "Add one.")
