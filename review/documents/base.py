@@ -47,6 +47,15 @@ class SaidJson(Document, kw_only=True):
     at: str | None
 
 
+class AcceptedJson(SaidJson, kw_only=True):
+    """An acceptance; `review_pair_id` is null for an override."""
+
+    gate_id: str
+    model_partition: str
+    kind: str
+    review_pair_id: int | None
+
+
 def encode(document: msgspec.Struct) -> str:
     """One line of JSON, UTF-8 as it is, without a newline."""
     return msgspec.json.encode(document).decode("utf-8", "surrogatepass")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from review.documents.base import Document, ListJson, Problems, SaidJson
+from review.documents.base import AcceptedJson, Document, ListJson, Problems, SaidJson
 from review.errors import ReviewError
 from review.selection.documents import KeyJson, PairReasonJson
 
@@ -239,14 +239,10 @@ class DecisionEventJson(SaidJson, kw_only=True):
     gate_id: str
 
 
-class AcceptanceEventJson(SaidJson, kw_only=True):
-    """An acceptance that is no review's own; an override may have no evidence."""
+class AcceptanceEventJson(AcceptedJson, kw_only=True):
+    """An acceptance that is no review's own."""
 
-    kind: str
     note_path: str
-    gate_id: str
-    model_partition: str
-    review_pair_id: int | None
 
 
 class EventListJson(Document, kw_only=True, tag_field="schema", tag="review-events/1"):

@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 
 from review import models
 from review.documents.base import (
+    AcceptedJson,
     Document,
     Problems,
-    SaidJson,
     from_row,
     timestamp,
 )
@@ -106,15 +106,11 @@ class NotePairJson(Document, kw_only=True):
         return "<1" if 0 < percent < 1 else f"{percent:.0f}"
 
 
-class NoteEventJson(SaidJson, kw_only=True):
-    """One acceptance of the note's past; `review_pair_id` is null for an override."""
+class NoteEventJson(AcceptedJson, kw_only=True):
+    """One acceptance of the note's past."""
 
     acceptance_event_id: int
-    gate_id: str
-    model_partition: str
-    kind: str
     decision: str
-    review_pair_id: int | None
     note_sha256: str
     note_snapshot_id: int
 
