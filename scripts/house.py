@@ -10,7 +10,7 @@ from pathlib import Path
 
 BUDGETS = {
     "lines in review/": 39_450,
-    "statements": 22_370,
+    "statements": 22_340,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,

@@ -44,10 +44,8 @@ class Requirement:
         return self.skip_reason(kind) is None and self.applies_unskipped(kind)
 
     def skip_reason(self, kind: NoteKind) -> str | None:
-        for name, reason in kind.skips if self.gate_id else ():
-            if f"{self.gate_id}/".startswith(f"{name}/"):
-                return reason
-        return None
+        own = f"{self.gate_id}/"
+        return next((why for name, why in kind.skips if own.startswith(f"{name}/")), None)
 
     def applies_unskipped(self, kind: NoteKind) -> bool:
         if self.places and kind.places.isdisjoint(self.places):

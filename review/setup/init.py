@@ -143,10 +143,12 @@ def _roots_in(root: Path, folder: Path, names: str) -> list[str]:
 
 
 def _builder_in(folder: Path) -> tuple[str, str] | None:
-    for marker, text, flavour, names in _BUILDERS:
-        if any(not text or re.search(text, file.read_bytes()) for file in folder.glob(marker)):
-            return flavour, names
-    return None
+    found = (
+        (flavour, names)
+        for marker, text, flavour, names in _BUILDERS
+        if any(not text or re.search(text, file.read_bytes()) for file in folder.glob(marker))
+    )
+    return next(found, None)
 
 
 def _starter() -> Iterator[tuple[str, bytes]]:
