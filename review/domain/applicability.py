@@ -6,8 +6,7 @@ import posixpath
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 SKIP_KEY = "review_skip"  # in a note's frontmatter
 
@@ -72,20 +71,6 @@ def resolve_type(raw: str, *, note_path: str) -> str:
     if path == ".." or path.startswith("../"):
         return written
     return f"{path.removesuffix('.md')}.md" if path != "." else ""
-
-
-def with_folder_type(
-    kind: NoteKind, *, note_path: str, folder_types: Mapping[str, str]
-) -> NoteKind:
-    """Give a note that names no type that of the nearest folder around it that has one."""
-    if kind.type_path or not kind.readable:
-        return kind
-    folder = note_path
-    while folder:
-        folder = folder.rpartition("/")[0]
-        if folder in folder_types:
-            return replace(kind, type_path=resolve_type(folder_types[folder], note_path=""))
-    return kind
 
 
 def same_type(required: str, found: str) -> bool:

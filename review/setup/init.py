@@ -101,7 +101,8 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
             with refusing_to(f"make {into / NOTES_FOLDER}"):
                 (into / NOTES_FOLDER).mkdir(parents=True, exist_ok=True)
     where = shlex.quote(str(into))
-    sweep = f"cd {where} && commonplace review_sweep --all-gates --runner rules -q"
+    sweep = "" if into == Path.cwd() else f"cd {where} && "
+    sweep += "commonplace review_sweep --all-gates --runner rules -q"
     return InitJson(
         into=str(into),
         dry_run=dry_run,
