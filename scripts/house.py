@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_750,
-    "statements": 22_610,
+    "lines in review/": 39_550,
+    "statements": 22_370,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,
-    "lines over 100 characters": 280,
+    "lines over 100 characters": 276,
     "modules in the longest chain of imports": 16,
-    "own imports of a module, on average": 5.0,
+    "own imports of a module, on average": 4.97,
 }
 
 

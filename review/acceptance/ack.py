@@ -38,10 +38,9 @@ class RefusedKeyJson(KeyJson):
     message: str
 
 
-class AcksJson(Document, kw_only=True):
+class AcksJson(Document, kw_only=True, tag_field="schema", tag="ack-gate-review/1"):
     """The answer of `ack_gate_review`; `ignored` targets are none that an ack can settle."""
 
-    schema: str = "ack-gate-review/1"
     model_partition: str
     acked: list[AckedJson] = []
     already_fresh: list[KeyJson] = []
@@ -168,6 +167,16 @@ def accept_now(
         rows.append(of_texts(note, gate, decision=decision, review_pair_id=pair_id, **said))
     superseded = accept(rows, now=now)
     return [row not in superseded for row in rows]
+
+
+def refuse_edited(
+    pair: DraftPair, note: str | None, gate: str | None, *, since: str, hint: str = ""
+) -> None:
+    """Refuse a pair whose texts have not these digests (None: any), of when somebody looked."""
+    for what, file, sha256 in (("note", pair.note, note), ("gate", pair.gate, gate)):
+        if sha256 not in (None, file.sha256):
+            message = f"{_name(pair)}: the {what} was edited since {since}"
+            raise Conflict(message, f"{what}-edited", hint=hint)
 
 
 def key_json(pair: DraftPair) -> KeyJson:

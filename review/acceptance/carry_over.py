@@ -8,8 +8,6 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
-from itertools import groupby
-from operator import attrgetter
 from typing import TypeAlias
 
 from django.db import transaction
@@ -18,7 +16,7 @@ from django.db.models import Q
 from review import models
 from review.acceptance.accept import accept, of_texts, recompute_states
 from review.acceptance.ack import code_of
-from review.documents.base import Document
+from review.documents.base import Document, grouped
 from review.domain.finding_identity import own_fingerprints, review_fingerprint
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
@@ -54,10 +52,9 @@ class NotCarriedJson(MovedKeyJson):
     message: str
 
 
-class CarryOverJson(Document, kw_only=True):
+class CarryOverJson(Document, kw_only=True, tag_field="schema", tag="carry-over-acceptances/1"):
     """The answer of `carry_over_acceptances`; with `--retire`, `new_path` is null."""
 
-    schema: str = "carry-over-acceptances/1"
     dry_run: bool
     old_path: str
     new_path: str | None
@@ -323,10 +320,10 @@ def _moved_fingerprints(plans: Sequence[CarryPlan]) -> Iterator[tuple[CarryPlan,
     rows = models.Finding.objects.filter(pair_id__in=models.NamedKeys(pairs)).order_by(
         "pair_id", "ordinal"
     )
-    findings = {key: list(group) for key, group in groupby(rows, attrgetter("pair_id"))}
+    findings = grouped((row.pair_id, row) for row in rows)
     for plan in plans:
         row, pair = plan.row, plan.row.event.review_pair
-        reported = findings.get(row.event.review_pair_id, [])
+        reported = findings.get(row.event.review_pair_id or 0, [])
         before = {"note_path": row.note.path, "gate_path": row.gate.path}
         after = {"note_path": plan.note_path, "gate_path": plan.gate_path}
         old = [finding.fingerprint for finding in reported]

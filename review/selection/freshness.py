@@ -79,9 +79,6 @@ class Scope:
             lambda kind: tuple(gate for gate in self.gates if gate.requirement.applies(kind))
         )
 
-    def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
-        return self.gates_of_kind(note.kind)
-
     def acceptances(self) -> QuerySet[CurrentAcceptance]:
         """Return the current acceptances of the notes; of all notes where these are many."""
         rows = CurrentAcceptance.objects.all()
