@@ -50,8 +50,7 @@ class Command(kit.ReadingCommand):
             self.write_lines(() if summary else output.text_lines(selection))
             document = selection.document()
             document.summary, document.next = summary, selection.next
-            counts = document.counts
-            stale = sum(counts[reason] for reason in Staleness.values)
+            stale = sum(document.counts[reason] for reason in Staleness.values)
             self.show(
                 document,
                 output.tail_lines(document),
@@ -59,7 +58,8 @@ class Command(kit.ReadingCommand):
                 notices=(
                     *(rename.line for rename in document.renames),
                     *left_out_lines(document.left_out),
-                    f"{stale} stale, {counts['fresh']} fresh, {counts['in-flight']} in open jobs",
+                    f"{stale} stale, {document.counts['fresh']} fresh,"
+                    f" {document.counts['in-flight']} in open jobs",
                 ),
             )
         if not selection.has_notes:
