@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_573,
+    "lines in review/": 39_580,
     "statements": 22_377,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
