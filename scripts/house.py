@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_580,
-    "statements": 22_377,
+    "lines in review/": 39_699,
+    "statements": 22_454,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,
