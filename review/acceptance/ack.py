@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -18,10 +18,18 @@ from review.documents.base import Document
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
+from review.findings.states import QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
+from review.protocol.quote_location import lines_after, quote_lines
 from review.selection.documents import KeyJson, TargetInput, TargetJson
 from review.selection.names import command_to_review, named_gates, read_named_note
-from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    AcceptanceKind,
+    Decision,
+    DispositionState,
+    NotAccepted,
+)
 
 
 class AckedJson(KeyJson):
@@ -109,7 +117,7 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     answer = AcksJson(model_partition=request.model_partition)
     with transaction.atomic():
         acks = [(DraftPair(note, gate), None) for gate in gates]
-        if errors := apply_acks(acks, answer, options=request, now=now):
+        if errors := apply_acks(acks, answer, corpus=corpus, options=request, now=now):
             message = "; ".join(error.message for error in errors)
             first = errors[0]
             raise type(first)(f"{message}; nothing was acked", first.code, hint=first.hint)
@@ -120,19 +128,23 @@ def apply_acks(
     acks: Sequence[tuple[DraftPair, int | None]],
     answer: AcksJson,
     *,
+    corpus: Corpus,
     options: AckOptions,
     now: datetime | None,
 ) -> list[ReviewError]:
-    """In a transaction, ack the pairs that can be, or evaluate them without `now`; the rest."""
+    """In a transaction, ack the pairs that can be, or evaluate them without `now`; the rest.
+
+    Refused are pairs with an open finding whose quote is gone: it may be fixed, which no ack decides.
+    """
     if now is not None:
         # First, so that an ingest that comes in between is either seen or waits.
         models.ReviewStore.objects.take_turn()
-    names = {(pair.note.path, pair.gate.path) for pair, _expected in acks}
+    names = {_key(pair) for pair, _expected in acks}
     states = read_pair_states(names, model_partition=options.model_partition)
-    stale: list[tuple[DraftPair, Decision, int | None]] = []
+    stale: list[tuple[DraftPair, Decision, int]] = []
     refused: list[tuple[DraftPair, ReviewError]] = []
     for pair, expected in acks:
-        state = states[pair.note.path, pair.gate.path]
+        state = states[_key(pair)]
         current = Digests(note=pair.note.sha256, gate=pair.gate.sha256)
         if not staleness_reasons(current=current, accepted=state.accepted):
             answer.already_fresh.append(key_json(pair))
@@ -140,11 +152,14 @@ def apply_acks(
             refused.append((pair, refusal))
         elif state.review:
             stale.append((pair, state.review.decision, state.review.review_pair_id))
+    deleted = dict(_deleted_quotes(corpus, stale))
+    refused += [(pair, deleted[_key(pair)]) for pair, *_ in stale if _key(pair) in deleted]
+    stale = [ack for ack in stale if _key(ack[0]) not in deleted]
     accepted = [True] * len(stale) if now is None else accept_now(stale, options, now=now)
     for (pair, decision, pair_id), is_accepted in zip(stale, accepted, strict=True):
         if is_accepted:
-            named = (pair.note.path, pair.gate.path, pair.gate.gate_id)
-            answer.acked.append(AckedJson(*named, pair_id or 0, decision.value))
+            named = (*_key(pair), pair.gate.gate_id)
+            answer.acked.append(AckedJson(*named, pair_id, decision.value))
         else:
             late = "a later text was accepted in the meantime; select again"
             refused.append((pair, Conflict(f"{_name(pair)}: {late}", "superseded")))
@@ -252,6 +267,45 @@ def _refusal(
             " --accept-gate-change says that it asks the same as before",
         )
     return None
+
+
+def _deleted_quotes(
+    corpus: Corpus, acks: Sequence[tuple[DraftPair, Decision, int]]
+) -> Iterator[tuple[Key, Conflict]]:
+    """Yield the keys of pairs with an open finding of which the note has fewer quotes than was reviewed.
+
+    A quote that is in the note as often as before has moved.
+    """
+    reviews = models.ReviewPair.objects.select_related("note", "gate", "note_snapshot")
+    found = reviews.in_bulk([review for _pair, _decision, review in acks])
+    reviewed = [(found[review], pair.note.path, pair.gate.path) for pair, _decision, review in acks]
+    digests = {pair.note.path: pair.note.sha256 for pair, *_review in acks}
+    findings = read_findings_now(corpus, reviewed, digests=digests)
+    for (pair, *_review), (review, *_paths), of_pair in zip(acks, reviewed, findings, strict=True):
+        before, now = review.note_snapshot.text, pair.note.text
+        for finding in of_pair:
+            if finding.status != DispositionState.OPEN or finding.line_now is not None:
+                continue
+            if len(lines_after(before, now, finding.quote)) < len(
+                quote_lines(before, finding.quote)
+            ):
+                yield _key(pair), _quote_gone(pair, finding)
+                break
+
+
+def _quote_gone(pair: DraftPair, finding: QueueFindingJson) -> Conflict:
+    quote = finding.quote
+    shown = quote if len(quote) <= 80 else f"{quote[:80]}…"
+    return Conflict(
+        f"{_name(pair)}: the open finding {finding.fingerprint} quotes {shown!r}, which the change"
+        " deletes; say what became of it with: commonplace dispose_finding"
+        f" {finding.fingerprint} --as fixed, or have the pair reviewed",
+        "quote-gone",
+    )
+
+
+def _key(pair: DraftPair) -> Key:
+    return pair.note.path, pair.gate.path
 
 
 def _name(pair: DraftPair) -> str:
