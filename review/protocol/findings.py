@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from review.domain.markdown.lines import Line, iter_lines
-from review.protocol.typed_review import ReviewFinding
+from review.protocol.typed_review import ReviewFinding, one_line
 from review.vocabulary import Severity
 
 # A severity is at the start of its line; the rest of a line is never searched.
@@ -48,7 +48,7 @@ def read_findings(block_text: str) -> tuple[ReviewFinding, ...]:
     for line in iter_lines(block_text):
         reader.take(line)
     return tuple(
-        ReviewFinding(draft.severity, draft.text() or draft.quote(), draft.quote())
+        ReviewFinding(draft.severity, draft.text() or one_line(draft.quote()), draft.quote())
         for draft in reader.drafts
         if (draft.in_section or not reader.has_section) and draft.says_something
     )
@@ -79,7 +79,8 @@ class _Draft:
         return text.replace("**", "", 1).strip() if text.count("**") % 2 else text
 
     def quote(self) -> str:
-        parts = (" ".join(" ".join(lines).split()) for lines in self.quotes)
+        each = ((" ".join(line.split()) for line in lines) for lines in self.quotes)
+        parts = ("\n".join(filter(None, lines)) for lines in each)
         return " \u2026 ".join(part for part in parts if part)
 
 
