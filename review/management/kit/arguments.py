@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -97,7 +98,10 @@ class ReviewParser(CommandParser):
         missing = re.search(r"arguments are required: ([A-Z_]+)", message)
         if missing and (greedy := next(filter(self._takes_many, self._words), "")):
             return f"{missing[1]} stands before {greedy}, which takes all words behind it"
-        unknown = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
+        unknown = re.search(r"unrecognized arguments: ([^\s=]+)", message)
+        stray = unknown[1] if unknown else next(iter(self._words), "-")
+        if not stray.startswith("-"):
+            return self._option_for(stray)
         if unknown is None:
             return ""
         import difflib
@@ -105,6 +109,13 @@ class ReviewParser(CommandParser):
         known = [option for action in self._actions for option in action.option_strings]
         near = difflib.get_close_matches(unknown[1], known, n=3, cutoff=0.6)
         return f"did you mean {' or '.join(near)}? see: {self.prog} --help" if near else ""
+
+    def _option_for(self, value: str) -> str:
+        """Return which option takes a note or a gate, if one does."""
+        is_note = value.endswith(".md") or Path(value).exists()
+        flag = "--note" if is_note else "--gate"
+        takes = any(flag in action.option_strings for action in self._actions)
+        return f"{flag} takes it: {flag} {shlex.quote(value)}" if takes else ""
 
 
 def _require(fits: object, otherwise: str) -> None:
