@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from review.documents.base import Document, ProblemJson, from_row
-from review.domain.finding_identity import finding_state, own_finding_text, own_fingerprints
+from review.domain.finding_identity import (
+    finding_state,
+    own_finding_text,
+    own_fingerprints,
+    review_fingerprint,
+)
 from review.jobs.job_documents import FindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import (
@@ -303,13 +308,34 @@ def known_fingerprints() -> list[str]:
     return list(Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)[:200_000])
 
 
+def carried_to(found: FoundFinding) -> Iterator[tuple[str, FoundFinding]]:
+    """Yield it as it is known where its review was carried over to, with the fingerprint; latest first."""
+    carried = Acceptance.objects.filter(
+        kind=AcceptanceKind.CARRY_OVER, review_pair_id=found.pair_id
+    ).order_by("-pk")
+    for note_path, gate_path, partition in carried.values_list(
+        "note__path", "gate__path", "model_partition__name"
+    ):
+        key = {"note_path": note_path, "gate_path": gate_path}
+        values = [review_fingerprint(**key, partition=partition)]
+        values += (value for value, _row in _known_at(found.pair_id, **key))
+        yield values[found.ordinal], replace(found, note_path=note_path, gate_path=gate_path)
+
+
+def _known_at(pair_id: int, *, note_path: str, gate_path: str) -> list[tuple[str, Finding]]:
+    """Return the findings of a review with the fingerprints that they have at a place."""
+    rows = list(Finding.objects.filter(pair_id=pair_id).order_by("ordinal"))
+    return list(
+        zip(own_fingerprints(rows, note_path=note_path, gate_path=gate_path), rows, strict=True)
+    )
+
+
 def _find_carried(fingerprint: str) -> FoundFinding | None:
     carried = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER).order_by("-pk")
     keys = carried.values_list("review_pair_id", "note__path", "gate__path")
     for pair_id, note_path, gate_path in keys.iterator():
-        findings = list(Finding.objects.filter(pair_id=pair_id).order_by("ordinal"))
-        values = own_fingerprints(findings, note_path=note_path, gate_path=gate_path)
-        if fingerprint in values:
-            row = findings[values.index(fingerprint)]
-            return FoundFinding(note_path, gate_path, row.severity, row.text, pair_id, row.ordinal)
+        for value, row in _known_at(pair_id or 0, note_path=note_path, gate_path=gate_path):
+            if value == fingerprint:
+                key = (note_path, gate_path, row.severity, row.text)
+                return FoundFinding(*key, row.pair_id, row.ordinal)
     return None

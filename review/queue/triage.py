@@ -14,11 +14,12 @@ from review.documents.base import Document, from_row
 from review.domain.finding_identity import finding_state
 from review.domain.paths import did_you_mean
 from review.errors import Conflict, InputRejected, UsageRefused
-from review.findings.states import FoundFinding, find_finding, known_fingerprints
+from review.findings.states import FoundFinding, carried_to, find_finding, known_fingerprints
 from review.knowledge_base import Corpus
 from review.models import Disposition, FindingState, ReviewStore, batched, latest_of
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
+from review.selection.names import is_there
 from review.settings import Config
 from review.vocabulary import DispositionState
 
@@ -76,8 +77,13 @@ class Triaged:
 def dispose_each(
     answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, now: datetime
 ) -> list[DisposedJson]:
-    """Append the disposition of each answer, whatever was decided before; or of none."""
-    found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
+    """Append the disposition of each answer, whatever was decided before; or of none.
+
+    Of a finding whose review was carried over from a path that is gone it is that at the new one.
+    """
+    known = [_known_now(answer.fingerprint, corpus) for answer in answers]
+    answers = [replace(it, fingerprint=mark) for it, (mark, _) in zip(answers, known, strict=True)]
+    found = dict(known)
     notes = {name: item.note_path for name, item in found.items()}
     rows, latest = _record(answers, notes, actor=actor, corpus=corpus, now=now)
     return [
@@ -93,6 +99,16 @@ def dispose_each(
         )
         for row in rows
     ]
+
+
+def _known_now(fingerprint: str, corpus: Corpus) -> tuple[str, FoundFinding]:
+    named = (fingerprint, _require_finding(fingerprint))
+    return next((it for it in (named, *carried_to(named[1])) if _is_there(it[1], corpus)), named)
+
+
+def _is_there(finding: FoundFinding, corpus: Corpus) -> bool:
+    has_note = is_there(corpus, finding.note_path, kind="note")
+    return has_note and is_there(corpus, finding.gate_path, kind="gate")
 
 
 def _require_finding(fingerprint: str) -> FoundFinding:
