@@ -95,4 +95,4 @@ def test_a_text_that_a_rule_cannot_judge_is_tried_once_and_ends_no_build(root):
     assert "pairs that rules judge for free" not in {step["what"] for step in status["next_steps"]}
     assert status["needs_a_look"] == 0
     (entry,) = run("warn_selector", "--json").json["entries"]
-    assert "find expected ',' or ']'" in entry["findings"][0]["text"]
+    assert "cannot be read: did not find expected" in entry["findings"][0]["text"]
