@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -89,20 +89,16 @@ class AckRequest(AckOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
-    """A completed pair that an acceptance can rest on, with the decision that counts."""
-
-    review_pair_id: int
-    decision: Decision
-    gate_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
 class PairState:
-    """The texts that a key's current acceptance pins, and the review that an ack would carry on."""
+    """The texts that a key's current acceptance pins, and the review that an ack would carry on.
+
+    :ivar gate_sha256: the text of the gate by which that review judged.
+    """
 
     accepted: Digests | None = None
-    review: Review | None = None
+    review_pair_id: int | None = None
+    decision: Decision = Decision.UNKNOWN
+    gate_sha256: str = ""
 
 
 def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> AcksJson:
@@ -150,8 +146,8 @@ def apply_acks(
             answer.already_fresh.append(key_json(pair))
         elif refusal := _refusal(pair, expected, state, options=options):
             refused.append((pair, refusal))
-        elif state.review:
-            stale.append((pair, state.review.decision, state.review.review_pair_id))
+        elif state.review_pair_id:
+            stale.append((pair, state.decision, state.review_pair_id))
     deleted = dict(_deleted_quotes(corpus, stale))
     refused += [(pair, deleted[_key(pair)]) for pair, *_ in stale if _key(pair) in deleted]
     stale = [ack for ack in stale if _key(ack[0]) not in deleted]
@@ -210,12 +206,12 @@ def read_pair_states(keys: Collection[Key], *, model_partition: str) -> dict[Key
     columns = ("decision", "event__review_pair_id", judged)
     for row in accepted.values_list(*_PATHS, *_TEXTS, *columns):
         note_path, gate_path, *digests, decision, pair_id, judged = row
-        review = Review(pair_id, Decision(decision), judged) if pair_id else None
         if (note_path, gate_path) in states:
-            states[note_path, gate_path] = PairState(Digests(*digests), review)
-    without = {key for key in states if states[key].review is None}
-    for key, review in _latest_reviews(without, model_partition).items():
-        states[key] = replace(states[key], review=review)
+            state = PairState(Digests(*digests), pair_id, Decision(decision), judged)
+            states[note_path, gate_path] = state
+    without = {key for key in states if states[key].review_pair_id is None}
+    for key, pair_id, decision, judged in _latest_reviews(without, model_partition):
+        states[key] = PairState(states[key].accepted, pair_id, Decision(decision), judged)
     return states
 
 
@@ -224,9 +220,10 @@ def _among(keys: Collection[Key]) -> dict[str, set[str]]:
     return {"note__path__in": notes, "gate__path__in": gates}
 
 
-def _latest_reviews(keys: Collection[Key], model_partition: str) -> dict[Key, Review]:
-    if not keys:
-        return {}
+def _latest_reviews(
+    keys: Collection[Key], model_partition: str
+) -> Iterator[tuple[Key, int, str, str]]:
+    """Yield reviews of the keys, the latest last: pair, decision and text of the gate."""
     by_people = models.DecisionEvent.objects.filter(pair=OuterRef("pk")).order_by("-pk")
     rows = (
         models.ReviewPair.objects.completed()
@@ -237,26 +234,22 @@ def _latest_reviews(keys: Collection[Key], model_partition: str) -> dict[Key, Re
         .order_by("reviewed_at", "pk")
         .values_list(*_PATHS, "pk", "counts", _TEXTS[1])
     )
-    return {
-        (note, gate): Review(pair_id, Decision(decision), gate_sha256)
-        for note, gate, pair_id, decision, gate_sha256 in rows
-        if (note, gate) in keys
-    }
+    for note, gate, *review in rows if keys else ():
+        if (note, gate) in keys:
+            yield ((note, gate), *review)
 
 
 def _refusal(
     pair: DraftPair, expected: int | None, state: PairState, *, options: AckOptions
 ) -> ReviewError | None:
-    name, review, gate, partition = _name(pair), state.review, pair.gate, options.model_partition
-    if review is None:
+    name, gate, partition = _name(pair), pair.gate, options.model_partition
+    if state.review_pair_id is None:
         hint = command_to_review(pair.note.path, gate.gate_id, model_partition=partition)
         message = f"{name}: no completed review in partition {partition!r} decided it"
         return Conflict(message, "no-evidence", hint=hint)
-    if expected not in (None, review.review_pair_id):
-        return Conflict(
-            f"{name}: it rests on review {review.review_pair_id} by now", "review-moved"
-        )
-    known_gate = state.accepted.gate if state.accepted else review.gate_sha256
+    if expected not in (None, state.review_pair_id):
+        return Conflict(f"{name}: it rests on review {state.review_pair_id} by now", "review-moved")
+    known_gate = state.accepted.gate if state.accepted else state.gate_sha256
     if known_gate != gate.sha256 and not options.accept_gate_change:
         words = ["review_target_selector", gate.gate_id, "--note", pair.note.path]
         command = shlex.join([*words, "--model", partition, "--diff"])

@@ -31,14 +31,9 @@ from review.models import (
     ReviewStore,
     batched,
 )
+from review.protocol import typed_review as typed
 from review.protocol.output import strip_escapes
-from review.protocol.typed_review import (
-    WHOLE_NOTE,
-    ReviewFinding,
-    TypedReview,
-    filled_lines,
-    one_line,
-)
+from review.protocol.typed_review import ReviewFinding, TypedReview
 from review.settings import Config
 from review.store import refusal_of
 from review.vocabulary import Decision, JobStatus, NotAccepted, PairStatus, Severity
@@ -239,7 +234,10 @@ def _typed(block: ReviewBlockJson) -> TypedReview:
         decision=Decision(block.decision),
         findings=tuple(
             ReviewFinding(
-                Severity(it.severity), _line(it.text), filled_lines(_safe(it.quote)), WHOLE_NOTE
+                Severity(it.severity),
+                _line(it.text),
+                typed.filled_lines(_safe(it.quote)),
+                typed.WHOLE_NOTE,
             )
             for it in block.findings
         ),
@@ -249,7 +247,7 @@ def _typed(block: ReviewBlockJson) -> TypedReview:
 
 
 def _line(text: str) -> str:
-    return one_line(_safe(text))
+    return typed.one_line(_safe(text))
 
 
 def _safe(text: str) -> str:

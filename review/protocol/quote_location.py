@@ -8,7 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice, pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Protocol
 
 from review.domain.diffs.lines import follow_line, headings_at
@@ -37,7 +37,6 @@ _SPACED_SCRIPTS_END = 0x2E80
 _WORDS_OF_A_PLACE, _WORDS_OF_TWO = 5, 100
 # Bounds the work for a quote that is nearly everywhere, and for one of many lines.
 _MAX_PLACES, _MAX_LINES = 2_000, 20
-BETWEEN_PLACES = " \u2026 "
 
 _LINE_NUMBER = re.compile(r"\b(?:lines?\s*#?|L)(\d{1,6})(?:\s*[-\u2013]\s*(\d{1,6}))?", re.I)
 # A line that is named beside one of these is the other place, with which this one is compared.
@@ -66,22 +65,16 @@ class LocatableFinding(Reported, Protocol):
 
 
 def set_apart(note_text: str, quote: str) -> str:
-    """Join the lines of a quotation: an ellipsis stands between two that are of different places."""
-    quotations = quote.split(BETWEEN_PLACES, _MAX_LINES)
-    return BETWEEN_PLACES.join(chain.from_iterable(_apart(note_text, it) for it in quotations))
-
-
-def _apart(note_text: str, quotation: str) -> list[str]:
+    """Join the lines of a quote: an ellipsis stands between two that are of different places."""
     places: list[str] = []
-    for line in quotation.split("\n", _MAX_LINES):
-        line = line.replace("\n", " ")
+    for line in quote.replace("\n", " ", max(0, quote.count("\n") - _MAX_LINES)).split("\n"):
         joined = " ".join((*places[-1:], line))
         known = (passage_lines(note_text, text) for text in (*places[-1:], line))
         if passage_lines(note_text, joined) or not all(known):
             places[-1:] = [joined]
         else:
             places.append(line)
-    return places
+    return " \u2026 ".join(places)
 
 
 def quote_lines(note_text: str, quote: str) -> Lines:

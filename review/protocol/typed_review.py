@@ -13,7 +13,7 @@ WHOLE_NOTE = 0
 class ReviewFinding:
     """A point that a review makes; `line` of the note, from 1, if the reporter knows it.
 
-    `quote` has the lines of one quotation, which may be of several places; an ellipsis between two.
+    `quote` has the lines that are quoted, which may be of several places.
     """
 
     severity: Severity

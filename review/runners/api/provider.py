@@ -15,13 +15,8 @@ from typing import Any
 import msgspec
 
 from review.errors import ReviewError
-from review.protocol.typed_review import (
-    WHOLE_NOTE,
-    ReviewFinding,
-    TypedReview,
-    filled_lines,
-    one_line,
-)
+from review.protocol import typed_review as typed
+from review.protocol.typed_review import ReviewFinding, TypedReview
 from review.runners.cli import output
 from review.runners.outcome import Account, RunnerFailure
 from review.settings.file import RunnerSettings
@@ -101,12 +96,15 @@ def read_reviews(answer: str, *, ordinals: Sequence[int]) -> dict[int, TypedRevi
         if entry.pair in ordinals and entry.decision is not Decision.UNKNOWN:
             findings = (
                 ReviewFinding(
-                    item.severity, one_line(item.text), filled_lines(item.quote), WHOLE_NOTE
+                    item.severity,
+                    typed.one_line(item.text),
+                    typed.filled_lines(item.quote),
+                    typed.WHOLE_NOTE,
                 )
                 for item in entry.findings
             )
             suggestion = entry.suggested_revision.strip() or "None."
-            told = (tuple(findings), one_line(entry.summary), suggestion)
+            told = (tuple(findings), typed.one_line(entry.summary), suggestion)
             found.setdefault(entry.pair, TypedReview(entry.decision, *told))
     return found
 

@@ -184,7 +184,7 @@ class TestQuotes:
             pytest.param("  > - the quote", "- the quote", id="quoted-bullet"),
             pytest.param("  > the\n  >\n  > quote", "the\nquote", id="quoted-blank-line"),
             pytest.param("  > ```\n  > the quote\n  > ```", "the quote", id="quoted-fence"),
-            pytest.param("  > the\n\n  > quote", "the … quote", id="two-quotations"),
+            pytest.param("  > the\n\n  > quote", "the\nquote", id="two-quotations"),
             pytest.param("  > the quote\n\n  more", "the quote", id="text-below"),
         ],
     )

@@ -201,7 +201,6 @@ class TestTwoPlaces:
             pytest.param("A plain\nclaim with code\nfirst item", "A plain claim with code … first item", 6, id="one-wrapped"),
             pytest.param("- first item\n- second item", "- first item - second item", 13, id="one-place"),
             pytest.param("A plain claim\nof nobody", "A plain claim of nobody", None, id="not-there"),
-            pytest.param("A quoted line … three lines\nThe rule", "A quoted line … three lines … The rule", 10, id="two-quotations"),
         ],
     )  # fmt: skip
     def test_of_a_quotation_are_set_apart_where_they_stand_apart(self, quotation, quote, line):
