@@ -63,19 +63,13 @@ _TEXTS = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoveOptions:
-    """In whose name acceptances move, and in which way."""
+class AckOptions:
+    """In whose name acceptances move, and in which way; a changed gate only if that is accepted."""
 
     model_partition: str
     actor: str
     reason: str = ""
     kind: AcceptanceKind = AcceptanceKind.ACK
-
-
-@dataclass(frozen=True, kw_only=True)
-class AckOptions(MoveOptions):
-    """How to ack; changed gates are refused unless they are accepted too."""
-
     accept_gate_change: bool = False
 
 
@@ -164,7 +158,7 @@ def apply_acks(
 
 
 def accept_now(
-    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: MoveOptions, *, now: datetime
+    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: AckOptions, *, now: datetime
 ) -> list[bool]:
     """Accept today's texts of pairs, in a transaction, on a review or none; False: superseded."""
     sides = [side for pair, *_evidence in pairs for side in (pair.note, pair.gate)]

@@ -9,8 +9,6 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache, partial
-from itertools import groupby
-from operator import attrgetter
 from typing import TypeAlias
 
 from django.db import transaction
@@ -20,9 +18,10 @@ from review import models
 from review.acceptance.accept import accept, of_texts, recompute_states
 from review.acceptance.ack import code_of
 from review.documents.base import Document
-from review.domain.finding_identity import own_fingerprints, review_fingerprint
+from review.domain.finding_identity import review_fingerprint
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.findings.states import findings_of, fingerprints_at
 from review.knowledge_base import Corpus, Gate, NoteText
 from review.selection.names import EMPTY_SHA256, below, carried_away, is_below, is_there
 from review.vocabulary import AcceptanceKind, Decision
@@ -179,7 +178,7 @@ def _acceptances_at(path: str, model_partition: str | None) -> list[models.Curre
     rows = (
         models.CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))
         .exclude(_RETIRED)
-        .select_related(*related, "event__review_pair")
+        .select_related(*related, *(f"event__review_pair__{it}" for it in ("note", "gate")))
         .defer("note_snapshot__text", "gate_snapshot__text")
     )
     if model_partition is not None:
@@ -346,22 +345,18 @@ def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, m
 def _moved_fingerprints(plans: Sequence[CarryPlan]) -> Iterator[tuple[CarryPlan, str, str]]:
     """Yield the fingerprints of the findings of each review at the old and at the new paths."""
     pairs = {plan.row.event.review_pair_id or 0 for plan in plans}
-    rows = models.Finding.objects.filter(pair_id__in=models.NamedKeys(pairs)).order_by(
-        "pair_id", "ordinal"
-    )
-    findings = {key: list(group) for key, group in groupby(rows, attrgetter("pair_id"))}
+    findings = findings_of(pairs)
     for plan in plans:
         row, pair = plan.row, plan.row.event.review_pair
-        reported = findings.get(row.event.review_pair_id, [])
-        before = {"note_path": row.note.path, "gate_path": row.gate.path}
-        after = {"note_path": plan.note_path, "gate_path": plan.gate_path}
-        old = [finding.fingerprint for finding in reported]
-        if pair and (row.note_id, row.gate_id) != (pair.note_id, pair.gate_id):
-            old = own_fingerprints(reported, **before)
-        new = own_fingerprints(reported, **after)
-        old.append(review_fingerprint(**before, partition=row.model_partition.name))
-        new.append(review_fingerprint(**after, partition=row.model_partition.name))
-        yield from ((plan, *fingerprints) for fingerprints in zip(old, new, strict=True))
+        if pair is None:
+            continue
+        places = ((row.note.path, row.gate.path), (plan.note_path, plan.gate_path))
+        marks = (fingerprints_at(it, pair, findings.get(pair.pk, [])) for it in places)
+        own = (
+            review_fingerprint(note_path=note, gate_path=gate, partition=row.model_partition.name)
+            for note, gate in places
+        )
+        yield from ((plan, *each) for each in [*zip(*marks, strict=True), tuple(own)])
 
 
 def _copy(row: models.Disposition, fingerprint: str) -> models.Disposition:

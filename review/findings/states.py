@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
-from review.documents.base import Document, ProblemJson, from_row
+from review.documents.base import Document, ProblemJson, from_row, grouped
 from review.domain.finding_identity import (
     finding_state,
     own_finding_text,
@@ -216,10 +215,8 @@ def read_findings_now(
     """Findings of each pair; only notes whose digest on disk in `digests` changed are read."""
     quotes = QuoteFinder(corpus)
     keys = {pair.pk for pair, _note_path, _gate_path in pairs}
-    rows: defaultdict[int, list[Finding]] = defaultdict(list)
-    for row in Finding.objects.filter(pair_id__in=NamedKeys(keys)).order_by("pair", "ordinal"):
-        rows[row.pair_id].append(row)
-    found = [_reported(rows[each[0].pk], each) for each in pairs]
+    rows = findings_of(keys)
+    found = [_reported(rows.get(each[0].pk, []), each) for each in pairs]
     marks = [finding.fingerprint for findings in found for finding in findings]
     decided = latest_of(marks)
     # When the text that a pair's reviewer read was taken; an ack since then does not move it.
@@ -243,12 +240,15 @@ def read_findings_now(
     return found
 
 
+def findings_of(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
+    rows = Finding.objects.filter(pair_id__in=NamedKeys(pair_ids)).order_by("pair", "ordinal")
+    return grouped((row.pair_id, row) for row in rows)
+
+
 def _reported(rows: Sequence[Finding], reviewed: ReviewedPair) -> list[QueueFindingJson]:
     """The findings of a review as it has them; of one that moved as of where it is now."""
     pair, note_path, gate_path = reviewed
-    fingerprints = [row.fingerprint for row in rows]
-    if (note_path, gate_path) != (pair.note.path, pair.gate.path):
-        fingerprints = own_fingerprints(rows, note_path=note_path, gate_path=gate_path)
+    fingerprints = fingerprints_at((note_path, gate_path), pair, rows)
     return [
         from_row(
             QueueFindingJson,
@@ -303,39 +303,36 @@ def find_finding(fingerprint: str) -> FoundFinding | None:
     return FoundFinding(*row) if row is not None else _find_carried(fingerprint)
 
 
-def known_fingerprints() -> list[str]:
-    """Return fingerprints of stored findings, to suggest near ones."""
-    return list(Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)[:200_000])
+def fingerprints_at(place: tuple[str, str], pair: ReviewPair, rows: Sequence[Finding]) -> list[str]:
+    """Return the fingerprints of a review's findings at a place: the stored ones at its own."""
+    if place == (pair.note.path, pair.gate.path):
+        return [row.fingerprint for row in rows]
+    return own_fingerprints(rows, note_path=place[0], gate_path=place[1])
 
 
 def carried_to(found: FoundFinding) -> Iterator[tuple[str, FoundFinding]]:
     """Yield it as it is known where its review was carried over to, with the fingerprint; latest first."""
-    carried = Acceptance.objects.filter(
-        kind=AcceptanceKind.CARRY_OVER, review_pair_id=found.pair_id
-    ).order_by("-pk")
-    for note_path, gate_path, partition in carried.values_list(
-        "note__path", "gate__path", "model_partition__name"
-    ):
-        key = {"note_path": note_path, "gate_path": gate_path}
-        values = [review_fingerprint(**key, partition=partition)]
-        values += (value for value, _row in _known_at(found.pair_id, **key))
-        yield values[found.ordinal], replace(found, note_path=note_path, gate_path=gate_path)
-
-
-def _known_at(pair_id: int, *, note_path: str, gate_path: str) -> list[tuple[str, Finding]]:
-    """Return the findings of a review with the fingerprints that they have at a place."""
-    rows = list(Finding.objects.filter(pair_id=pair_id).order_by("ordinal"))
-    return list(
-        zip(own_fingerprints(rows, note_path=note_path, gate_path=gate_path), rows, strict=True)
-    )
+    for mark, known in _carried(review_pair_id=found.pair_id):
+        if known.ordinal == found.ordinal:
+            yield mark, replace(known, severity=found.severity, text=found.text)
 
 
 def _find_carried(fingerprint: str) -> FoundFinding | None:
-    carried = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER).order_by("-pk")
-    keys = carried.values_list("review_pair_id", "note__path", "gate__path")
-    for pair_id, note_path, gate_path in keys.iterator():
-        for value, row in _known_at(pair_id or 0, note_path=note_path, gate_path=gate_path):
-            if value == fingerprint:
-                key = (note_path, gate_path, row.severity, row.text)
-                return FoundFinding(*key, row.pair_id, row.ordinal)
-    return None
+    known = (found for mark, found in _carried() if mark == fingerprint and found.ordinal)
+    return next(known, None)
+
+
+def _carried(**which: int) -> Iterator[tuple[str, FoundFinding]]:
+    """Yield decisions and findings of reviews as they are known where these were carried over to."""
+    related = ("note", "gate", "model_partition", "review_pair__note", "review_pair__gate")
+    rows = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER, **which).order_by("-pk")
+    events = list(rows.select_related(*related))
+    reported = findings_of({event.review_pair_id or 0 for event in events})
+    for event in events:
+        if pair := event.review_pair:
+            place, found = (event.note.path, event.gate.path), reported.get(pair.pk, [])
+            key = {"note_path": place[0], "gate_path": place[1]}
+            own = review_fingerprint(**key, partition=event.model_partition.name)
+            yield own, FoundFinding(*place, "", "", pair.pk, 0)
+            for mark, row in zip(fingerprints_at(place, pair, found), found, strict=True):
+                yield mark, FoundFinding(*place, row.severity, row.text, pair.pk, row.ordinal)

@@ -12,9 +12,8 @@ from django.db.models import Max
 from review.acceptance.accept import recompute_states
 from review.documents.base import Document, from_row
 from review.domain.finding_identity import finding_state
-from review.domain.paths import did_you_mean
 from review.errors import Conflict, InputRejected, UsageRefused
-from review.findings.states import FoundFinding, carried_to, find_finding, known_fingerprints
+from review.findings.states import FoundFinding, carried_to, find_finding
 from review.knowledge_base import Corpus
 from review.models import Disposition, FindingState, ReviewStore, batched, latest_of
 from review.protocol.fix_answers import FixAnswer
@@ -103,23 +102,18 @@ def dispose_each(
 
 def _known_now(fingerprint: str, corpus: Corpus) -> tuple[str, FoundFinding]:
     named = (fingerprint, _require_finding(fingerprint))
-    return next((it for it in (named, *carried_to(named[1])) if _is_there(it[1], corpus)), named)
-
-
-def _is_there(finding: FoundFinding, corpus: Corpus) -> bool:
-    has_note = is_there(corpus, finding.note_path, kind="note")
-    return has_note and is_there(corpus, finding.gate_path, kind="gate")
+    for mark, found in (named, *carried_to(named[1])):
+        has_note = is_there(corpus, found.note_path, kind="note")
+        if has_note and is_there(corpus, found.gate_path, kind="gate"):
+            return mark, found
+    return named
 
 
 def _require_finding(fingerprint: str) -> FoundFinding:
-    finding = find_finding(fingerprint)
-    if finding is None:
-        near = did_you_mean(fingerprint, known_fingerprints())
-        hint = near or "commonplace warn_selector lists them"
-        raise InputRejected(
-            f"no finding has the fingerprint {fingerprint!r}", "unknown-finding", hint=hint
-        )
-    return finding
+    if finding := find_finding(fingerprint):
+        return finding
+    message = f"no finding has the fingerprint {fingerprint!r}"
+    raise InputRejected(message, "unknown-finding", hint="commonplace warn_selector lists them")
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:

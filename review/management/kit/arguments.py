@@ -100,22 +100,16 @@ class ReviewParser(CommandParser):
             return f"{missing[1]} stands before {greedy}, which takes all words behind it"
         unknown = re.search(r"unrecognized arguments: ([^\s=]+)", message)
         stray = unknown[1] if unknown else next(iter(self._words), "-")
-        if not stray.startswith("-"):
-            return self._option_for(stray)
+        flag = "--note" if stray.endswith(".md") or Path(stray).exists() else "--gate"
+        if stray[0] != "-" and any(flag in action.option_strings for action in self._actions):
+            return f"{flag} takes it: {flag} {shlex.quote(stray)}"
         if unknown is None:
             return ""
         import difflib
 
         known = [option for action in self._actions for option in action.option_strings]
-        near = difflib.get_close_matches(unknown[1], known, n=3, cutoff=0.6)
+        near = difflib.get_close_matches(stray, known, n=3, cutoff=0.6)
         return f"did you mean {' or '.join(near)}? see: {self.prog} --help" if near else ""
-
-    def _option_for(self, value: str) -> str:
-        """Return which option takes a note or a gate, if one does."""
-        is_note = value.endswith(".md") or Path(value).exists()
-        flag = "--note" if is_note else "--gate"
-        takes = any(flag in action.option_strings for action in self._actions)
-        return f"{flag} takes it: {flag} {shlex.quote(value)}" if takes else ""
 
 
 def _require(fits: object, otherwise: str) -> None:

@@ -72,16 +72,10 @@ SCHEMA: dict[str, object] = _object(
 )
 
 
-class _Finding(msgspec.Struct):
-    severity: Severity
-    text: str
-    quote: str
-
-
 class _Review(msgspec.Struct):
     pair: int
     summary: str
-    findings: list[_Finding]
+    findings: list[ReviewFinding]
     suggested_revision: str
     decision: Decision
 
@@ -95,13 +89,10 @@ def read_reviews(answer: str, *, ordinals: Sequence[int]) -> dict[int, TypedRevi
     for entry in _entries(answer):
         if entry.pair in ordinals and entry.decision is not Decision.UNKNOWN:
             findings = (
-                ReviewFinding(
-                    item.severity,
-                    typed.one_line(item.text),
-                    typed.filled_lines(item.quote),
-                    typed.WHOLE_NOTE,
+                replace(
+                    it, text=typed.one_line(it.text), quote=typed.filled_lines(it.quote), line=0
                 )
-                for item in entry.findings
+                for it in entry.findings
             )
             suggestion = entry.suggested_revision.strip() or "None."
             told = (tuple(findings), typed.one_line(entry.summary), suggestion)
