@@ -59,7 +59,7 @@ def _set_up_web() -> None:
     from django.utils.module_loading import import_string
 
     extras = "web,team" if os.environ["DJANGO_SETTINGS_MODULE"] == TEAM_SETTINGS else "web"
-    hint = f"what they need: pip install '.[{extras}]'"
+    hint = f"what they need: pip install 'commonplace-review[{extras}]'"
     with _needs(WebPartMissing, "the pages need", hint):
         django.setup()
         # The apps are loaded by now; the middleware would be with the first request.

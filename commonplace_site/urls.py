@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -19,7 +20,10 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
-    path("favicon.ico", login_not_required(RedirectView.as_view(url="/static/review/favicon.svg"))),
+    path(
+        "favicon.ico",
+        login_not_required(RedirectView.as_view(url=f"{settings.STATIC_URL}review/favicon.svg")),
+    ),
     # One login for all pages: the admin's own would be a second place to guess passwords at.
     path(
         "admin/login/",

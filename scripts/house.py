@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_700,
-    "statements": 22_600,
+    "lines in review/": 39_835,
+    "statements": 22_655,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,

@@ -29,10 +29,17 @@ AXES_CLIENT_IP_CALLABLE = "commonplace_site.visitors.address_of"
 AXES_LOCKOUT_CALLABLE = "commonplace_site.visitors.locked_out"
 AXES_ENABLE_ADMIN = False
 
+# The path on the proxy's host below which the pages are, such as /reviews; the proxy takes it off.
+PREFIX = os.environ.get("COMMONPLACE_PATH_PREFIX", "").strip("/")
+if PREFIX:
+    FORCE_SCRIPT_NAME = f"/{PREFIX}"
+    STATIC_URL = f"/{PREFIX}/static/"
+    SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"/{PREFIX}/"
+
 # The proxy ends HTTPS and says so; it must drop this header from what visitors send.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_SSL_REDIRECT = True
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"(^|/)healthz$"]
 SECURE_HSTS_SECONDS = 30 * 24 * 60 * 60
 SESSION_COOKIE_SECURE = True
 CSRF_COOKIE_SECURE = True

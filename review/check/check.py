@@ -198,7 +198,7 @@ class _Check:
             if gate.rule not in RULES:
                 yield from self._by_reviews(note, gate)
                 continue
-            review = judge(gate.rule, given)
+            review = judge(gate.rule, given, gate.severity)
             if review.decision == Decision.ERROR:
                 yield _stale(note, gate, "decision-error")
             if review.decision in QUEUED_DECISIONS:

@@ -6,8 +6,7 @@ import posixpath
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 SKIP_KEY = "review_skip"  # in a note's frontmatter
 
@@ -44,10 +43,8 @@ class Requirement:
         return self.skip_reason(kind) is None and self.applies_unskipped(kind)
 
     def skip_reason(self, kind: NoteKind) -> str | None:
-        for name, reason in kind.skips if self.gate_id else ():
-            if f"{self.gate_id}/".startswith(f"{name}/"):
-                return reason
-        return None
+        own = f"{self.gate_id}/"
+        return next((why for name, why in kind.skips if own.startswith(f"{name}/")), None)
 
     def applies_unskipped(self, kind: NoteKind) -> bool:
         if self.places and kind.places.isdisjoint(self.places):
@@ -74,20 +71,6 @@ def resolve_type(raw: str, *, note_path: str) -> str:
     if path == ".." or path.startswith("../"):
         return written
     return f"{path.removesuffix('.md')}.md" if path != "." else ""
-
-
-def with_folder_type(
-    kind: NoteKind, *, note_path: str, folder_types: Mapping[str, str]
-) -> NoteKind:
-    """Give a note that names no type that of the nearest folder around it that has one."""
-    if kind.type_path or not kind.readable:
-        return kind
-    folder = note_path
-    while folder:
-        folder = folder.rpartition("/")[0]
-        if folder in folder_types:
-            return replace(kind, type_path=resolve_type(folder_types[folder], note_path=""))
-    return kind
 
 
 def same_type(required: str, found: str) -> bool:

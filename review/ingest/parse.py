@@ -91,12 +91,12 @@ def identify_findings(
     """Place the findings of a review in the note, under fingerprints of `earlier` ones or new."""
     said = _without_repetitions([_with_quote(item, note_text) for item in raw], note_text)
     lines = locate_findings(note_text, said)
-    reported, found = [], []
-    for ordinal, (item, line) in enumerate(zip(said, lines, strict=True), 1):
-        told = {"severity": item.severity, "text": item.text, "quote": item.quote}
-        places = quote_lines(note_text, item.quote)
-        reported.append(KnownFinding("", line=line, lines=places, **told))
-        found.append(Finding(ordinal=ordinal, note_line=line, **told))
+    reported = [
+        KnownFinding(
+            "", it.quote, it.text, it.severity, line, lines=quote_lines(note_text, it.quote)
+        )
+        for it, line in zip(said, lines, strict=True)
+    ]
     fingerprints = choose_fingerprints(
         note_path=note_path,
         gate_path=gate_path,
@@ -104,9 +104,17 @@ def identify_findings(
         reported=reported,
         earlier=earlier,
     )
-    for finding, fingerprint in zip(found, fingerprints, strict=True):
-        finding.fingerprint = fingerprint
-    return found
+    return [
+        Finding(
+            ordinal=ordinal,
+            fingerprint=fingerprint,
+            severity=item.severity,
+            text=item.text,
+            quote=item.quote,
+            note_line=item.line,
+        )
+        for ordinal, (item, fingerprint) in enumerate(zip(reported, fingerprints, strict=True), 1)
+    ]
 
 
 def _with_quote(item: ReviewFinding, note_text: str) -> ReviewFinding:

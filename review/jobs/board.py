@@ -24,7 +24,7 @@ from review.jobs.job_documents import (
     JobJson,
     PairJson,
 )
-from review.jobs.leases import Processes, abandonment, unanswered_jobs
+from review.jobs.leases import Processes, abandonment
 from review.models import Finding, JobEvent, ReviewJob, ReviewJobQuerySet, ReviewPair, batched
 from review.runners.outcome import MODEL_ANSWERED
 from review.settings import Config
@@ -190,18 +190,21 @@ JobFile = Literal["prompt", "output", "manifest"]
 
 
 def read_job(
-    job: ReviewJob, *, output_state: str, config: Config, processes: Processes, now: datetime
+    job: ReviewJob, *, output_state: str, lacks_pairs: bool, config: Config, now: datetime
 ) -> JobDetailsJson:
-    """Return all of a job as `with_names` loads it; `output_state` is that of its output."""
+    """Return all of a job as `with_names` loads it; `output_state` is that of its output.
+
+    :param lacks_pairs: whether it failed and left pairs that can be requested again.
+    """
     (shown,) = show_jobs([job.pk], config=config)
     recovery = {}
     limit, is_running = config.abandoned_after, job.status == JobStatus.RUNNING
-    if is_running and (why := abandonment(job, older_than=limit, processes=processes, now=now)):
+    if is_running and (why := abandonment(job, older_than=limit, processes=Processes(), now=now)):
         recovery["abandoned"] = why
     if job.status in OPEN_JOB_STATUSES and output_state == "complete":
         recovery["ready"] = "its output holds a review for every pair"
-    if unanswered_jobs().filter(pk=job.pk).exists():
-        recovery["missing"] = "a pair has no review, here or in a later job"
+    if lacks_pairs:
+        recovery["missing"] = "a pair has no review and is in no later job"
     return from_row(
         JobDetailsJson,
         job,

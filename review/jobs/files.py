@@ -253,12 +253,11 @@ def output_states(
     jobs: Iterable[ReviewJob], *, config: Config, processes: Processes | None = None
 ) -> dict[int, OutputState]:
     """Return how much of each job's output is there; with `processes`, files of dead runs count."""
-    store = ArtifactStore(config)
     states: dict[int, OutputState] = {}
     texts: dict[int, tuple[str, bytes]] = {}
     for job in jobs:
         try:
-            data = store.read_output(job.bundle_output_path) or _left(job, config, processes)
+            data = output_of(job, config=config, processes=processes)
         except ReviewError:
             states[job.pk] = OutputState("unreadable")
             continue
@@ -280,8 +279,10 @@ def output_states(
     return states
 
 
-def _left(job: ReviewJob, config: Config, processes: Processes | None) -> bytes:
-    """Return the longest text that the runs of a dead parent have left and nobody has ingested."""
+def output_of(job: ReviewJob, *, config: Config, processes: Processes | None = None) -> bytes:
+    """Return the output; without one the longest text that the runs of a dead parent have left."""
+    if written := ArtifactStore(config).read_output(job.bundle_output_path):
+        return written
     if (
         processes is None
         or job.status != JobStatus.RUNNING

@@ -10,12 +10,22 @@ from functools import partial
 
 import psutil
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q
 
 from review.documents.base import timestamp
 from review.errors import Conflict
-from review.models import DatabaseClock, JobEvent, JobMove, Lease, Parent, ReviewJob, ReviewPair
-from review.vocabulary import JobNote, JobStatus, PairStatus
+from review.models import (
+    CurrentAcceptance,
+    DatabaseClock,
+    JobEvent,
+    JobMove,
+    Lease,
+    Parent,
+    ReviewJob,
+    ReviewPair,
+    ReviewPairQuerySet,
+)
+from review.vocabulary import OPEN_JOB_STATUSES, JobNote, JobStatus, PairStatus
 
 # Start times are counted from the boot, whose time moves when the clock is set. A number that is
 # given out again within this time of its first owner's start would need millions of others.
@@ -87,17 +97,19 @@ def parent_is_alive(job: ReviewJob, *, processes: Processes) -> bool | None:
     return None if job.leased_until is None else not has_lapsed.exists()
 
 
-def unanswered_jobs() -> QuerySet[ReviewJob]:
-    """Return failed reviews without replacement, with a missing pair not reviewed since."""
-    answers = ReviewPair.objects.completed().filter(
-        note_id=OuterRef("note_id"),
-        gate_id=OuterRef("gate_id"),
-        job__model_partition_id=OuterRef("job__model_partition_id"),
-        reviewed_at__gt=OuterRef("job__completed_at"),
+def unanswered_pairs() -> ReviewPairQuerySet:
+    """Return pairs that failed reviews left without a review, and that nobody has seen to since."""
+    same = {"note_id": OuterRef("note_id"), "gate_id": OuterRef("gate_id")}
+    partition, failed_at = OuterRef("job__model_partition_id"), OuterRef("job__completed_at")
+    since = Q(status=PairStatus.COMPLETED, reviewed_at__gt=failed_at)
+    asked = Q(job_id__gt=OuterRef("job_id")) | Q(job__status__in=OPEN_JOB_STATUSES)
+    answers = ReviewPair.objects.filter(since | asked, **same, job__model_partition_id=partition)
+    accepted = CurrentAcceptance.objects.filter(
+        **same, model_partition_id=partition, event__accepted_at__gt=failed_at
     )
-    missing = ReviewPair.objects.filter(job_id=OuterRef("pk"), status=PairStatus.MISSING)
     failed = ReviewJob.objects.reviews().filter(status=JobStatus.FAILED, replaced_by=None)
-    return failed.filter(Exists(missing.exclude(Exists(answers))))
+    missing = ReviewPair.objects.filter(job__in=failed, status=PairStatus.MISSING)
+    return missing.exclude(Exists(answers)).exclude(Exists(accepted))
 
 
 class JobNotClaimable(Conflict):

@@ -210,7 +210,12 @@ class Corpus:
             if not Path(self._root, path).is_file()
             and not any(same_type(other, path) for other in asked)
         ]
-        return [*muted, *types]
+        places = [
+            f"[types] in kb/review.toml names {folder!r}, and there is no such folder"
+            for folder in sorted(self.config.folder_types)
+            if not {*"*?["} & {*folder} and not Path(self._root, folder).is_dir()
+        ]
+        return [*muted, *types, *places]
 
     @cached_property
     def _places(self) -> NotePlacing:

@@ -14,7 +14,7 @@ from review.domain.applicability import Requirement
 from review.domain.markdown.frontmatter import Frontmatter, parse_frontmatter
 from review.domain.problems import Problem, in_order
 from review.errors import InputRejected
-from review.knowledge_base.gate_definition import RULE_NAMES, Gate, read_gate
+from review.knowledge_base.gate_definition import Gate, read_gate
 from review.knowledge_base.index import FileIndex
 from review.knowledge_base.reader import FileContent, UnreadableFile, decode
 from review.knowledge_base.walker import CASES, FileEntry, ScanResult
@@ -100,7 +100,6 @@ def load_gates(
         problems += gate.problems
         if not any(problem.skipped for problem in gate.problems):
             gates.append(gate)
-            problems += _unknown_rule(gate)
     index.forget(index.gates, index.gates.keys() - {entry.path for entry in entries})
     skipped = {item.path for item in problems if item.skipped and item.path.endswith(".md")}
     return GateCatalog(
@@ -130,14 +129,6 @@ def _load(
         gate = read_gate(path=entry.path, gate_id=gate_id, text=text)
         index.keep(index.gates, entry.path, gate)
     return gate
-
-
-def _unknown_rule(gate: Gate) -> Iterator[Problem]:
-    if gate.rule and gate.rule not in RULE_NAMES:
-        near = paths.near_matches(gate.rule, RULE_NAMES) or tuple(sorted(RULE_NAMES))
-        message = f"there is no rule {gate.rule!r}; known: {', '.join(near)}"
-        code, line = ProblemCode.UNKNOWN_RULE, gate.rule_line
-        yield Problem(gate.path, code, message, skipped=False, line=line)
 
 
 def _is_documentation(item: FileEntry | Problem) -> bool:

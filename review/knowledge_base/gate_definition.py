@@ -15,14 +15,14 @@ from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.paths import lens_of, near_matches, sha256_hex
 from review.domain.problems import Problem
 from review.knowledge_base.reader import left_by_git
-from review.vocabulary import ProblemCode, Region
+from review.vocabulary import ProblemCode, Region, Severity
 
 ALL_REGIONS = frozenset(Region)
 _TEXT_KEYS = ("type", "gate_id", "name", "lens", "staleness", "language", "description", "rule")
 _REQUIREMENTS = ("requires_type", "requires_trait", "applies_to", "language")
 KEYS = (
     "type", "gate_id", "name", "lens", "watches", "reads", "staleness", "requires_type",
-    "requires_trait", "applies_to", "language", "description", "rule",
+    "requires_trait", "applies_to", "language", "description", "rule", "severity",
 )  # fmt: skip
 _REWRITE = re.compile(r"rewrite\s*+\(\s*+(\d*+\.\d++|\d++\.?)\s*+\)")
 # Apart from the rules, so that asking is cheap.
@@ -57,8 +57,8 @@ class Gate:
     requirement: Requirement
     rule: str
     description: str
-    rule_line: int = 0
     reads_links: bool = False
+    severity: Severity | None = None
     problems: tuple[Problem, ...] = ()
 
 
@@ -87,6 +87,10 @@ class _GateReader:
                     f"is {_shown(texts[key])}, the file's place says {expected!r}, which holds"
                 )
                 self._report(key, message, code=ProblemCode.GATE_ID_MISMATCH)
+        if texts["rule"] and texts["rule"] not in RULE_NAMES:
+            known = ", ".join(near_matches(texts["rule"], RULE_NAMES) or RULE_NAMES)
+            said = f"names {_shown(texts['rule'])}, which is no rule; known: {known}"
+            self._report("rule", said, code=ProblemCode.UNKNOWN_RULE)
         types = self._names("requires_type")
         return Gate(
             path=path,
@@ -107,7 +111,7 @@ class _GateReader:
             ),
             reads_links=self._reads_links(),
             rule=texts["rule"],
-            rule_line=self._frontmatter.line_of("rule"),
+            severity=self._severity(texts["rule"]),
             problems=tuple(self._problems),
         )
 
@@ -179,6 +183,15 @@ class _GateReader:
             expected = "expected `changed` or `rewrite(0.5)`. Taken as `changed`"
             self._report("staleness", f"is {_shown(written)}; {expected}")
             return None
+
+    def _severity(self, rule: str) -> Severity | None:
+        written = str(self._frontmatter.fields.get("severity", "")).strip()
+        if rule and written.lower() == Severity.WARN:
+            return Severity.WARN
+        if "severity" in self._frontmatter.fields:
+            expected = "expected `warn`, and a key `rule`. The rule's own severities hold"
+            self._report("severity", f"is {_shown(written)}; {expected}")
+        return None
 
     def _language(self, written: str) -> str:
         if written and not re.fullmatch(r"[a-z]{2}", written.lower()):

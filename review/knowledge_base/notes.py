@@ -228,26 +228,40 @@ def as_named(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     )
 
 
+def _below(place: str) -> Callable[[str], bool]:
+    """Make the test of a root-relative path by a folder, or a pattern from the root."""
+    is_folder = {*"*?["}.isdisjoint(place)
+    return (lambda path: path.startswith(f"{place}/")) if is_folder else matcher([f"/{place}"])
+
+
 class NotePlacing:
     """Adds the type of a note's folder, patterns of gates that it matches, and idle skips."""
 
     def __init__(self, gates: Sequence[Gate], folder_types: Mapping[str, str]) -> None:
         self._gates = gates
         self._folder_types = folder_types
-        self._placed = cache(lambda kind, places: replace(kind, places=places))
+        self._placed = cache(lambda kind, **fields: replace(kind, **fields))
 
     def place(self, note: NoteFacts) -> NoteFacts:
         kind = note.kind
-        if self._folder_types:
-            types = self._folder_types
-            kind = applicability.with_folder_type(kind, note_path=note.path, folder_types=types)
+        if self._types and kind.readable and not kind.type_path:
+            path = next((path for fits, path in self._types if fits(note.path)), "")
+            kind = self._placed(kind, type_path=path) if path else kind
         if self._patterns:
             fitting = (name for name, fits in self._patterns.items() if fits(note.path))
-            kind = self._placed(kind, frozenset(fitting))
+            kind = self._placed(kind, places=frozenset(fitting))
         idle = tuple(self._idle_skips(note.path, kind)) if kind.skips else ()
         if kind is note.kind and not idle:
             return note
         return replace(note, kind=kind, problems=(*note.problems, *idle))
+
+    @cached_property
+    def _types(self) -> list[tuple[Callable[[str], bool], str]]:
+        """The types of places, the nearest to a note first: that with the most names in it."""
+        nearest = sorted(self._folder_types.items(), key=lambda item: -item[0].count("/"))
+        return [
+            (_below(at), applicability.resolve_type(name, note_path="")) for at, name in nearest
+        ]
 
     @cached_property
     def _patterns(self) -> dict[str, Callable[[str], bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections import Counter
@@ -97,8 +98,9 @@ class RepositoryFiles(Collection[str]):
     def is_gone(self, path: str, *, note_path: str) -> bool:
         # With one folder only, documents name files that their reader is to have.
         folder = "/".join(path.split("/")[:-1][:2])
-        beside = posixpath.normpath(posixpath.join(posixpath.dirname(note_path), path))
-        if folder not in self or path in _OPTIONAL or path in self or beside in self:
+        above = itertools.accumulate(posixpath.dirname(note_path).split("/"), posixpath.join)
+        beside = any(posixpath.normpath(posixpath.join(at, path)) in self for at in above)
+        if folder not in self or path in _OPTIONAL or path in self or beside:
             return False
         return not ("/." in f"/{path}" or self._rules.prunes(path) or self.ignores(path))
 

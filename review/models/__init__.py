@@ -23,6 +23,7 @@ from review.models.reviews import (
     Finding,
     FindingState,
     ReviewPair,
+    ReviewPairQuerySet,
     ReviewText,
     latest_of,
     rationales,

@@ -172,7 +172,7 @@ def read_note_page(
     reader = _PairReader(corpus, path, facts, gates, accepted)
     pairs = reader.read(note_id, partitions, obligations)
     shown = {row.gate_path for row in pairs}
-    unjudged = (gate for gate in gates if not (gate.path in shown or obligations.is_owed(gate)))
+    unjudged = (gate for gate in gates if not (gate.path in shown or obligations.debtors([gate])))
     document = NoteJson(
         note_path=path,
         sha256=sha256,
@@ -255,7 +255,8 @@ class _PairReader:
         unknown = pairs.filter(decision__in=[Decision.ERROR, Decision.UNKNOWN])
         undecided = _latest(unknown.filter(decision_events__isnull=True), "pk")
         seen = {*self._known, *jobs, *undecided}
-        names = partitions or {name for _gate_path, name in seen}
+        seen_names = {name for _gate_path, name in seen}
+        names = partitions or seen_names | obligations.debtors(self._applicable.values())
         owing = obligations.including(partitions)
         owed = {
             (path, name)

@@ -21,6 +21,7 @@ from review.queue.queue import QueueFilter
 from review.reviews.needs_a_look import LookRequest, read_looks, undecided_pairs
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
 from review.selection.documents import PairReasonJson, RenameJson
+from review.selection.freshness import in_flight
 from review.selection.names import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings import Config
@@ -256,7 +257,6 @@ MOST = 15
 _Step = tuple[str, int, str]  # what to do, the number of things, and the command
 _TAKE = "next_review_job {} --model {} --runner RUNNER"
 _ALL = "--all-gates --skip-rules"
-_NAMED_GATES = 6
 _FINDINGS = "warn_selector --severity warn fail --limit 5"
 _LOOK = "warn_selector --needs-a-look --limit 5"
 _SWEEP = "review_sweep --all-gates --runner rules -q"
@@ -273,7 +273,6 @@ def _next_steps(
     # A rule that could not judge a text would say so again.
     tried = undecided_pairs(LookRequest(model_partition=RULES_PARTITION)).count()
     stale_rules = count_uncovered(states, partition=RULES_PARTITION) - tried
-    model_pairs = states.count_model_pairs()  # fresh or not
     given_up, jobs = len(status.abandoned_jobs), status.jobs
     yield "jobs that were given up", given_up, "recover_review_jobs"
     yield "running jobs", jobs[JobStatus.RUNNING] - given_up, "ingest_bundle_output --ready"
@@ -283,9 +282,10 @@ def _next_steps(
     yield "pairs that rules judge for free", stale_rules * is_whole, _SWEEP
     judged = [item for item in status.partitions if item.model_partition != RULES_PARTITION]
     for partition in judged[:3]:
-        yield from _stale_steps(partition, corpus, model_pairs)
+        yield from _stale_steps(partition, corpus, states)
     if is_whole and not judged and status.gates and status.notes:
-        yield "pairs that no model has reviewed", model_pairs, _TAKE.format(_ALL, "MODEL")
+        pairs = (count.total() for count in states.count("MODEL", states.notes))
+        yield "pairs that no model has reviewed", sum(pairs), _TAKE.format(_ALL, "MODEL")
     yield "reviews with open findings", sum(status.queue.values()), _FINDINGS
     yield "reviews that a person must read", status.needs_a_look, _LOOK
     yield "reviewed files that are gone", len(status.orphans), "review_status --summary"
@@ -303,7 +303,7 @@ def step_lines(status: StatusJson) -> Iterator[str]:
 
 
 def _stale_steps(
-    partition: PartitionStatusJson, corpus: Corpus, model_pairs: int
+    partition: PartitionStatusJson, corpus: Corpus, states: PairStates
 ) -> Iterator[_Step]:
     """Yield the steps for what is stale; each count is that of its command's scope."""
     name, model = partition.model_partition, shlex.quote(partition.model_partition)
@@ -314,11 +314,15 @@ def _stale_steps(
         trivial = sum(map(is_trivial, select_targets(corpus, changed).targets()))
         what = f"changed for {model}, in nothing that the gates watch"
         yield what, trivial, f"ack_trivial_changes --model {model} --all-gates"
-    gates = [gate.gate_id for gate in partition.gates if gate.fresh < gate.applicable]
-    stale, names = model_pairs - partition.fresh - partition.in_flight, _ALL
-    if len(gates) <= _NAMED_GATES:
-        names, paths = " ".join(gates), [gate.path for gate in corpus.gates.resolve(gates)]
-        waiting = ReviewPair.objects.in_flight(name).filter(gate__path__in=paths)
-        taken = waiting.values("note_id", "gate_id").distinct().count()
-        stale = partition.applicable - partition.fresh - taken
+    notes = {note.path: note for note in states.notes}
+    places = {gate.path: at for at, gate in enumerate(states.gates)}
+    waiting = [key for key in in_flight(name) if key[0] in notes and key[1] in places]
+    taken = sum(states.row(name, notes[note])[places[gate]] in STALE for note, gate in waiting)
+    stale = partition.applicable - partition.fresh - taken
+    # Not those of gates that the partition is not meant to judge, unless there are none.
+    owed = {
+        gate.gate_id: gate.fresh < gate.applicable for gate in partition.gates if gate.applicable
+    }
+    is_whole = owed.keys() >= {gate.gate_id for gate in states.model_gates}
+    names = _ALL if is_whole else " ".join(gate_id for gate_id in owed if owed[gate_id])
     yield f"stale for {model}", stale, _TAKE.format(names, model)

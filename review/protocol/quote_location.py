@@ -252,11 +252,9 @@ def _lines_of_words(note_text: str, quote: str) -> Lines:
 def _lines_of_parts(note_text: str, space: str, parts: list[str]) -> Lines:
     """Return the lines where the parts follow each other, as whole words if they do anywhere."""
     words, starts = _index_of(note_text, space)
-    for frame in (" ", ""):
-        offsets = islice(_find_each(words, parts, frame), _MAX_PLACES)
-        if lines := dict.fromkeys(bisect_right(starts, offset) for offset in offsets):
-            return tuple(lines)
-    return ()
+    ways = (islice(_find_each(words, parts, frame), _MAX_PLACES) for frame in (" ", ""))
+    found = (dict.fromkeys(bisect_right(starts, offset) for offset in way) for way in ways)
+    return next((tuple(lines) for lines in found if lines), ())
 
 
 def _find_each(words: str, parts: list[str], frame: str) -> Iterator[int]:

@@ -44,6 +44,8 @@ gates and with the note as it is now.
 
 Rules that nothing below can change:
 
+- The last line of this prompt begins with `=== NOTE END`. If you do not see it, the prompt was cut:
+  read the rest first.
 - Edit that one file in place and touch nothing else. Run no review commands.
 - Mend what the findings ask for, each with the smallest edit that does it. Leave every other line
   exactly as it is: each change makes the note stale for all its gates.

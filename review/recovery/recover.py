@@ -12,22 +12,23 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from review.documents.base import Document, from_row
+from review.documents.base import Document, from_row, grouped
 from review.domain.grouping import Group
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_job
-from review.ingest.load import IngestRequest, NoOutput, read_jobs
+from review.ingest.load import IngestRequest, Intake, read_jobs
+from review.job_files import OutputNotReadable
 from review.jobs.board import require_job
 from review.jobs.create import JobFactory
-from review.jobs.files import OutputState, output_states, rewrite_job_files
+from review.jobs.files import OutputState, output_of, output_states, rewrite_job_files
 from review.jobs.job_documents import IngestedJobJson, RefusalJson
-from review.jobs.leases import Processes, abandoned_jobs, parent_is_alive, unanswered_jobs
+from review.jobs.leases import Processes, abandoned_jobs, parent_is_alive, unanswered_pairs
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.recovery.close import collect_output, fail_job, move_to_failed
 from review.runners.outcome import RunnerFailure
 from review.runners.registry import UnknownRunner
-from review.settings import Config, ConfigRefused
+from review.settings import ConfigRefused
 from review.vocabulary import OPEN_JOB_STATUSES, FailureCode, Grouping, JobStatus, PairStatus
 
 
@@ -74,7 +75,10 @@ class LeftOutJson(Document):
 
 
 class RecoveredJson(Document):
-    """A job that was recovered (or would be); `ingested` is set after an ingest only."""
+    """A job that was recovered, or would be; `ingested` is set after an ingest only.
+
+    `kept` is how many reviews an ingest would keep.
+    """
 
     review_job_id: int
     status: str
@@ -82,6 +86,7 @@ class RecoveredJson(Document):
     left_out: list[LeftOutJson] = []
     problems: list[str] = []
     ingested: IngestedJobJson | None = None
+    kept: int | None = None
 
 
 class RecoveryJson(Document, kw_only=True):
@@ -98,9 +103,6 @@ class RecoveryAction(StrEnum):
     INGEST = "ingest"
     FAIL = "fail"
     REPLACE = "replace"
-
-
-_UNUSABLE = ("none", "unreadable", "foreign")
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,8 @@ class Recovery:
         """End the remaining run of a dead parent, keep its output, and return its telemetry."""
         try:
             return collect_output(job, config=self.corpus.config).telemetry
-        except (UnknownRunner, ConfigRefused):
-            # Only an ingest needs to read it; the files stay for whoever declares the runner again.
+        except (UnknownRunner, ConfigRefused, OutputNotReadable):
+            # Only an ingest needs to read it; the files stay for whoever mends what is in the way.
             if self.action is RecoveryAction.INGEST:
                 raise
             return None
@@ -177,20 +179,28 @@ class Recovery:
             is_replaced = self.action is RecoveryAction.REPLACE
             left_out = _pairs(job, self.corpus)[1] if is_replaced else []
             return RecoveredJson(review_job_id=job.pk, status=JobStatus.FAILED, left_out=left_out)
-        output = output_states([job], config=self.corpus.config, processes=self.processes)[job.pk]
-        if output.state in _UNUSABLE:
-            request = IngestRequest(actor=self.actor)
-            ((_read, refused),) = read_jobs([job.pk], request, config=self.corpus.config)
-            if error := refused.get(job.pk):
-                retry = f"commonplace ingest_bundle_output --review-job-id {job.pk}"
-                hint = f"when it is mended: {retry}; a job without an output is replaced or failed"
-                raise NoOutput(error.message, hint=hint) from error
-        is_whole = output.state == "complete"
+        config = self.corpus.config
+        output = output_of(job, config=config, processes=self.processes)
+        request = IngestRequest(actor=self.actor, output=output or None)
+        ((intakes, refused),) = read_jobs([job.pk], request, config=config)
+        if error := refused.get(job.pk):
+            raise error
+        (intake,) = intakes
         return RecoveredJson(
             review_job_id=job.pk,
-            status=JobStatus.COMPLETED if is_whole else JobStatus.FAILED,
-            problems=[output.detail] if output.detail else [],
+            status=intake.ending.status,
+            kept=len(intake.said),
+            problems=_what_is_kept(intake),
         )
+
+
+def _what_is_kept(intake: Intake) -> list[str]:
+    """Say of an output that is not whole, or not accepted as a whole, what an ingest would keep."""
+    lacking = OutputState("partial", dict(intake.why_missing), len(intake.said)).detail
+    pairs = [it for it in intake.said if it.not_accepted]
+    told = "; ".join(f"pair {it.ordinal}: {it.not_accepted.replace('-', ' ')}" for it in pairs)
+    unaccepted = f"{len(pairs)} kept but not accepted: {told}"
+    return [lacking] * bool(intake.why_missing) + [unaccepted] * bool(pairs)
 
 
 def replace_job(
@@ -245,15 +255,16 @@ def list_recoverable(
     *,
     older_than: timedelta,
     processes: Processes,
-    config: Config,
+    corpus: Corpus,
     now: datetime,
     job_ids: Collection[int] = (),
 ) -> RecoveryListJson:
     """List the jobs that need attention, oldest first; only those of `job_ids` if there are any."""
     why = abandoned_jobs(older_than=older_than, processes=processes, now=now)
     jobs = list(_annotated(ReviewJob.objects.open(), job_ids))
-    failed = list(_annotated(unanswered_jobs(), job_ids))
-    states = output_states([*jobs, *failed], config=config, processes=processes)
+    to_request = pairs_to_request(corpus, job_ids)
+    failed = list(_annotated(ReviewJob.objects.filter(pk__in=to_request), job_ids))
+    states = output_states([*jobs, *failed], config=corpus.config, processes=processes)
     return RecoveryListJson(
         abandoned=[_entry(job, why[job.pk], states[job.pk]) for job in jobs if job.pk in why],
         ready=[
@@ -265,6 +276,19 @@ def list_recoverable(
             _entry(job, f"{job.failure_code}: {job.failure_reason}", states[job.pk])
             for job in failed
         ],
+    )
+
+
+def pairs_to_request(corpus: Corpus, job_ids: Collection[int] = ()) -> dict[int, list[ReviewPair]]:
+    """Return what failed jobs left without a review and can still be requested, by job."""
+    rows = unanswered_pairs().filter(**{"job_id__in": list(job_ids)} if job_ids else {})
+    if not (pairs := list(rows.with_names().select_related("job__model_partition"))):
+        return {}
+    kinds = {it.path: it.kind for it in corpus.notes_at({it.note_path for it in pairs}).notes}
+    needs = {gate.path: gate.requirement for gate in corpus.gates.gates}
+    known = (it for it in pairs if it.note_path in kinds and it.gate_path in needs)
+    return grouped(
+        (it.job_id, it) for it in known if needs[it.gate_path].applies(kinds[it.note_path])
     )
 
 

@@ -45,8 +45,10 @@ class Obligations:
         is_meant = partition in self.named or gate.path in self.judged.get(partition, ())
         return is_judged_by(gate, partition) and (is_meant or partition == RULES_PARTITION)
 
-    def is_owed(self, gate: Gate) -> bool:
-        return any(self.owes(name, gate) for name in (*self.named, *self.judged, RULES_PARTITION))
+    def debtors(self, gates: Collection[Gate]) -> set[str]:
+        """The partitions that are meant to judge any of the gates."""
+        names = {*self.named, *self.judged, RULES_PARTITION}
+        return {name for name in names if any(self.owes(name, gate) for gate in gates)}
 
     def including(self, partitions: Iterable[str]) -> Obligations:
         """Treat requested partitions that have judged nothing as if they were named."""
@@ -86,18 +88,19 @@ class PairStates:
             for gate, state in zip(self.gates, self.applicable[note.kind], strict=True)
         )
 
-    def count_model_pairs(self) -> int:
-        kinds = Counter(note.kind for note in self.notes)
-        places = [at for at, gate in enumerate(self.gates) if not gate.rule]
-        return sum(n for kind, n in kinds.items() for at in places if self.applicable[kind][at])
+    @property
+    def model_gates(self) -> list[Gate]:
+        """The gates that models judge and that apply to any note."""
+        columns = zip(self.gates, *self.applicable.values(), strict=True)
+        return [gate for gate, *states in columns if not gate.rule and any(states)]
 
     def count(self, partition: str, notes: Iterable[NoteFacts]) -> list[Counter[str]]:
         return count_states((self.row(partition, note) for note in notes), width=len(self.gates))
 
 
 def is_judged_by(gate: Gate, partition: str) -> bool:
-    """Rule gates are judged by the partition `rules`, all others by models."""
-    return (gate.rule in RULE_NAMES) == (partition == RULES_PARTITION)
+    """Rule gates are judged by the partition `rules`, those without a rule by models."""
+    return gate.rule in RULE_NAMES if partition == RULES_PARTITION else not gate.rule
 
 
 def count_states(rows: Iterable[Row], *, width: int) -> list[Counter[str]]:
@@ -125,10 +128,10 @@ def read_pair_states(corpus: Corpus) -> PairStates:
         for kind, taken in taken_by.items()
     }
     rows: dict[str, dict[str, Row]] = {}
-    for name in sorted(stored):
-        owed = [obligations.owes(name, gate) for gate in scope.gates]
+    for name in sorted({*stored, *obligations.debtors(scope.gates)}):
+        owed, known = [obligations.owes(name, gate) for gate in scope.gates], stored.get(name, {})
         rows[name] = {
-            note.path: _row(applicable[note.kind], owed, stored[name].get(note.path, {}))
+            note.path: _row(applicable[note.kind], owed, known.get(note.path, {}))
             for note in scope.notes
         }
     compare = cache(_compare)

@@ -52,6 +52,7 @@ class GateJson(Document, kw_only=True):
     applies_to: list[str] = []
     language: str | None = None
     reads: list[str] = []
+    severity: str | None = None
 
 
 class GatesJson(Document, kw_only=True):

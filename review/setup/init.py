@@ -102,7 +102,8 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
             with refusing_to(f"make {into / NOTES_FOLDER}"):
                 (into / NOTES_FOLDER).mkdir(parents=True, exist_ok=True)
     where = shlex.quote(str(into))
-    sweep = f"cd {where} && commonplace review_sweep --all-gates --runner rules -q"
+    sweep = "" if into == Path.cwd() else f"cd {where} && "
+    sweep += "commonplace review_sweep --all-gates --runner rules -q"
     return InitJson(
         into=str(into),
         dry_run=dry_run,
@@ -144,10 +145,12 @@ def _roots_in(root: Path, folder: Path, names: str) -> list[str]:
 
 
 def _builder_in(folder: Path) -> tuple[str, str] | None:
-    for marker, text, flavour, names in _BUILDERS:
-        if any(not text or re.search(text, file.read_bytes()) for file in folder.glob(marker)):
-            return flavour, names
-    return None
+    found = (
+        (flavour, names)
+        for marker, text, flavour, names in _BUILDERS
+        if any(not text or re.search(text, file.read_bytes()) for file in folder.glob(marker))
+    )
+    return next(found, None)
 
 
 def _starter() -> Iterator[tuple[str, bytes]]:

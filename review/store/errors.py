@@ -147,7 +147,7 @@ def _postgres(url: str, named: str) -> dict[str, Any]:
     if find_spec("psycopg") is None:
         raise DatabaseRefused(
             "a postgres:// store needs the psycopg driver, which is not installed",
-            hint="install the project with what it needs: pip install '.[team]'",
+            hint="install the project with what it needs: pip install 'commonplace-review[team]'",
         )
     options = dict(parse_qsl(parts.query))
     # `transaction`: the pooler gives the connection to others between our transactions.

@@ -73,7 +73,7 @@ class Executor:
             reviews = {}
             for pair, gate in gates.items():
                 given = self.linker.rule_input(pair.note_snapshot.text, pair.note.path)
-                reviews[pair.ordinal] = judge(gate.rule, given)
+                reviews[pair.ordinal] = judge(gate.rule, given, gate.severity)
             outcome = RunnerOutcome(typed=reviews)
             return with_blocks(outcome, job, names_of(job, self.config))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 
 import msgspec
 
@@ -104,12 +105,12 @@ def create_wanted(
 
 
 def _is_current(job: ReviewJob, corpus: Corpus) -> bool:
-    digests = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
-    for note, gate, *taken in job.pairs.values_list("note__path", "gate__path", *digests):
-        files = (file_now(corpus, note), file_now(corpus, gate))
-        if [file and file.sha256 for file in files] != taken:
-            return False
-    return True
+    sides = [
+        job.pairs.values_list(f"{side}__path", f"{side}_snapshot__content_sha256")
+        for side in ("note", "gate")
+    ]
+    files = ((file_now(corpus, path), sha256) for path, sha256 in chain(*sides))
+    return all(file is not None and file.sha256 == sha256 for file, sha256 in files)
 
 
 def sweep(

@@ -14,6 +14,7 @@ urlpatterns = [
     path("", start.start, name="start"),
     path("costs/", start.costs, name="costs"),
     path("jobs/", jobs.jobs, name="jobs"),
+    path("jobs/request-missing", jobs.request_missing, name="request-all-missing"),
     path("jobs/<int:job_id>", jobs.job, name="job"),
     path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job", permanent=True)),
     path("jobs/<int:job_id>/request-missing", jobs.request_missing, name="request-missing"),

@@ -6,8 +6,8 @@ import pytest
 
 from review.models import ReviewJob
 from review.recovery.recover import list_recoverable
-from tests.builders import make_config, make_output
-from tests.helpers.reviewed import UNDECIDED, ingest, review_pairs
+from tests.builders import make_output
+from tests.helpers.reviewed import UNDECIDED, ingest, open_corpus, review_pairs
 from tests.helpers.running import (
     HOURS,
     LATER,
@@ -37,7 +37,7 @@ def job_id(root) -> int:
 
 def found(root, *, processes=NOBODY, now=LATER):
     return list_recoverable(
-        older_than=2 * HOURS, processes=processes, config=make_config(root), now=now
+        older_than=2 * HOURS, processes=processes, corpus=open_corpus(root), now=now
     )
 
 

@@ -60,6 +60,7 @@ class TestNames:
             "applies_to": [],
             "language": None,
             "reads": [],
+            "severity": None,
         }
 
     def test_an_unknown_one_is_refused_with_near_ones(self, root):

@@ -73,6 +73,16 @@ class TestRules:
             item["fingerprint"] for item in entry["findings"]
         ]
 
+    def test_warn_of_what_they_remark_on_where_their_gate_says_so(self, root):
+        gate = make_gate("fm/described", rule="missing-description", severity="warn")
+        write_gate(root, "fm/described", gate)
+        found = check("fm/described", "--note", NOTE_B, "--fail-on", "warn")
+        run("review_sweep", "fm/described", "--runner", "rules")
+
+        assert ([item["severity"] for item in found.json["findings"]], found.exit) == (["warn"], 6)
+        (entry,) = run("warn_selector", "--gate", "fm", "--note", NOTE_B, "--json").json["entries"]
+        assert [item["severity"] for item in entry["findings"]] == ["warn"]
+
     def test_do_not_find_again_what_a_person_rejected(self, root):
         judge_rules()
         (mark,) = (item["fingerprint"] for item in check(TODO).json["findings"])

@@ -47,6 +47,8 @@ def test_a_prompt_holds_gate_and_note_and_asks_for_one_small_edit(root):
     assert "A finding is a line that fails prose/x." in prompt
     assert TEXT in prompt
     assert "smallest edit" in prompt
+    assert "begins with `=== NOTE END`" in prompt
+    assert prompt.splitlines()[-1].startswith("=== NOTE END")
 
 
 def test_an_answer_becomes_a_draft_that_a_person_has_yet_to_keep(root):

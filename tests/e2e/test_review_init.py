@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,8 @@ class TestNewRepository:
         )
 
         assert done.exit == 0
+        # Nothing that one shell alone understands, where the reader stands in the folder already.
+        assert "\nnext: commonplace review_sweep" in done.err
         assert gates.json["problems"] == []
         assert len(gates.json["gates"]) >= 24
         assert {target["note_path"] for target in selected.json["targets"]} == {"kb/notes/a.md"}
@@ -98,6 +101,7 @@ class TestNewRepository:
         assert settings == {
             "mcpServers": {"commonplace": {"command": "commonplace", "args": ["mcp"]}}
         }
+        assert Path(table["command"]).is_absolute()  # Codex may lack the environment's PATH
         assert table["env"] == {"COMMONPLACE_ROOT": str(tmp_path / "with")}
         assert table["default_tools_approval_mode"] == "approve"
 

@@ -284,6 +284,9 @@ class TestNotes:
             pytest.param("adr/deep/a.md", "", True, id="of-the-nearest-folder-that-has-one"),
             pytest.param("adr/other/a.md", "", False, id="of-a-nearer-folder"),
             pytest.param("a.md", "", False, id="elsewhere"),
+            pytest.param("team/rfc/01-a.md", "", True, id="of-a-pattern"),
+            pytest.param("team/rfc/README.md", "", False, id="not-of-the-pattern"),
+            pytest.param("team/rfc/02-a/old.md", "", False, id="of-a-nearer-pattern"),
             pytest.param("adr/a.md", "---\ntype: note\n---\n", False, id="its-own-counts"),
             pytest.param("adr/a.md", "---\ntags: [x\n---\n", False, id="unreadable-frontmatter"),
         ],
@@ -292,6 +295,7 @@ class TestNotes:
         write_gate(root, "prose/x", make_gate("prose/x", requires_type="kb/types/adr.md"))
         (root / "kb/review.toml").write_text(
             '[types]\n"kb/notes/adr" = "kb/types/adr.md"\n"kb/notes/adr/other/" = "other"\n'
+            '"kb/notes/*/rfc/*/old.md" = "old"\n"kb/notes/*/rfc/[0-9]*" = "adr"\n'
         )
         path = f"kb/notes/{note}"
         (root / path).parent.mkdir(parents=True, exist_ok=True)

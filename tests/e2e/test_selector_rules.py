@@ -76,7 +76,7 @@ class TestRuleThatThereIsNot:
         glanced = run("review_doctor", "--quick")
 
         for said in (swept.err, looked.out, glanced.out):
-            assert "there is no rule 'placeholder-txt'" in said
+            assert "names 'placeholder-txt', which is no rule" in said
 
     def test_is_not_listed_as_what_a_rule_judges(self):
         listed = {

@@ -16,6 +16,7 @@ from tests.builders import (
     make_jobs,
     make_root,
     note_path,
+    write_gate,
     write_note,
 )
 from tests.helpers.commands import run
@@ -58,9 +59,8 @@ LISTINGS = [
 def filled(root):
     review_pairs(root, *PAIRS, review=WARN)
     review_pairs(root, *PAIRS, review=UNDECIDED, model_partition="other")
-    for number in range(3):
-        run("recover_review_jobs", make_jobs(root, *PAIRS, force=True)[number].review_job_id,
-            "--action", "fail")  # fmt: skip
+    for job in make_jobs(root, *PAIRS, force=True)[:3]:
+        run("recover_review_jobs", job.review_job_id, "--action", "fail")
     return root
 
 
@@ -137,6 +137,17 @@ class TestNext:
         ]
         assert len(acked) == 1
         assert after == [f"stale for {PARTITION}, 1: commonplace {take}"]
+
+    def test_names_no_gate_that_the_partition_is_not_meant_to_judge(self, root):
+        write_gate(root, "prose/rule", make_gate("prose/rule", rule="bare-urls"))
+        review_pairs(root, ("a.md", "prose/x"), ("a.md", "prose/x-y"))
+
+        (step,) = [line for line in self.steps() if line.startswith("stale for")]
+
+        names = f"prose/x-y prose/x --model {PARTITION}"
+        assert (
+            step == f"stale for {PARTITION}, 2: commonplace next_review_job {names} --runner RUNNER"
+        )
 
     def test_a_pair_in_a_job_of_a_gate_that_is_not_named_is_not_taken_off(self, root):
         review_pairs(root, ("a.md", "prose/x"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,19 @@ for name, host in (("with-port", "reviews.example.org:8443"), ("without-port", "
 print(json.dumps(answers))
 """
 
+# The same below a path, which the proxy takes off: a page of the program and one that failed.
+BELOW = """
+from wsgiref.util import setup_testing_defaults
+from commonplace_site.wsgi import application
+from django.template.loader import render_to_string
+for path in ("/login/", "/queue/", "/favicon.ico"):
+    request = {"PATH_INFO": path, "HTTP_HOST": "reviews.example.org", "HTTP_X_FORWARDED_PROTO": "https"}
+    setup_testing_defaults(request)
+    answer = application(request, lambda status, headers: print(status, *headers))
+    print(b"".join(answer).decode())
+print(render_to_string("review/failed.html"))
+"""
+
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory) -> Path:
@@ -54,14 +68,18 @@ def deployed(tmp_path_factory) -> Path:
     return root
 
 
-@pytest.fixture(scope="module")
-def answers(deployed):
+def visit(root: Path, script: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", VISIT], cwd=REPOSITORY, capture_output=True, check=False, timeout=60,
-        env=process_environment(deployed) | TEAM,
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, check=False,
+        timeout=60, env=process_environment(root) | TEAM | environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout)
+    return done.stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def answers(deployed):
+    return json.loads(visit(deployed, VISIT))
 
 
 class TestStart:
@@ -120,7 +138,7 @@ class TestTeam:
         assert "COMMONPLACE_HOSTS lists its names" in answers["stranger"][4]
 
     def test_forms_work_on_any_port_behind_the_documented_proxy(self, answers):
-        (proxy,) = blocks("nginx", under="6. HTTPS")
+        proxy, _below_a_path = blocks("nginx", under="6. HTTPS")
 
         assert "proxy_set_header Host $http_host;" in proxy
         (taken, _page), (refused, page) = answers["with-port"], answers["without-port"]
@@ -128,6 +146,15 @@ class TestTeam:
         assert (
             "https://reviews.example.org:8443 does not match any trusted origins. A proxy" in page
         )
+
+    def test_below_a_path_every_address_is_below_it(self, deployed):
+        told = visit(deployed, BELOW, COMMONPLACE_PATH_PREFIX="/reviews")
+
+        places = re.findall(r"""(?:href="|src="|action="|Location', '|Path=)(/[^"'; ]*)""", told)
+        outside = {place for place in places if not place.startswith("/reviews/")}
+        assert len(places) > 10
+        assert outside == set()
+        assert "/reviews/static/review/review." in told
 
     def test_static_files_carry_their_digest(self, answers):
         page = answers["secure"][4]

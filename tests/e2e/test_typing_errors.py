@@ -66,18 +66,19 @@ def test_a_note_that_does_not_exist_is_refused_beside_since(root):
 def test_gates_and_types_in_the_settings_that_do_not_exist_are_named(root, command):
     gates = {"prose/x": make_gate(), "prose/y": make_gate("prose/y", requires_type="idea")}
     make_root(root, notes={"a.md": "# A\n", "kb/types/adr.md": "# ADR\n"}, gates=gates)
-    types = (
-        '"docs/adr" = "kb/types/adr.md"\n"docs/i" = "kb/types/idea.md"\n"docs/q" = "kb/types/q"\n'
-    )
+    for folder in ("docs/adr", "docs/i", "docs/q"):
+        (root / folder).mkdir(parents=True)
+    types = '"docs/gone" = "kb/types/adr.md"\n"docs/[0-9]*" = "kb/types/adr.md"\n"docs/adr" = "kb/types/adr.md"\n"docs/i" = "kb/types/idea.md"\n"docs/q" = "kb/types/q"\n'
     muted = '"prose/x" = "noisy"\n"prose/nope" = "x"\n'
     (root / "kb/review.toml").write_text(f"[types]\n{types}[muted]\n{muted}")
 
     done = run(*command)
 
     told = [line for line in (done.out + done.err).splitlines() if "kb/review.toml" in line]
-    assert len(told) == 2, told
+    assert len(told) == 3, told
     assert "names 'prose/nope', and no gate is called so" in told[0]
     assert "gives 'docs/q' the type 'kb/types/q', and there is no such type" in told[1]
+    assert "names 'docs/gone', and there is no such folder" in told[2]
 
 
 def test_a_text_that_a_rule_cannot_judge_is_tried_once_and_ends_no_build(root):

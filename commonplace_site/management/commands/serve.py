@@ -78,10 +78,6 @@ class Command(ReviewCommand):
             )
         except KeyboardInterrupt:
             return
-        except socket.gaierror as error:
-            raise UsageRefused(
-                f"{host!r} is no address of this machine: {error.strerror}", "no-such-host"
-            ) from error
         except OSError as error:
             raise _named(error, host, options["port"]) from error
 
@@ -139,7 +135,7 @@ def _named(error: OSError, host: str, port: int) -> Exception:
             "port-refused",
             hint=f"ports below 1024 are the system's; give another, such as --port {DEFAULT_PORT}",
         )
-    if error.errno == errno.EADDRNOTAVAIL:
+    if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
         return UsageRefused(
             f"{host!r} is no address of this machine: {error.strerror}", "no-such-host"
         )

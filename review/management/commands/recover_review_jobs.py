@@ -67,7 +67,7 @@ class Command(kit.ReviewCommand):
         found = recover.list_recoverable(
             older_than=options["older_than"],
             processes=Processes(),
-            config=self.config,
+            corpus=self.corpus,
             now=self.now,
             job_ids=options["job_ids"],
         )

@@ -10,6 +10,7 @@ that the store stays out of version control; no other .gitignore is touched.
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from review import settings
@@ -21,7 +22,7 @@ from review.setup.init import NOTES_FOLDER, InitJson, has_notes, initialise
 _CODEX = """\
 for Codex, in ~/.codex/config.toml:
 [mcp_servers.commonplace]
-command = "commonplace"
+command = {program}
 args = ["mcp"]
 env = {{ COMMONPLACE_ROOT = {root} }}
 required = true
@@ -56,7 +57,9 @@ class Command(StorelessCommand):
     def run(self, options: Options) -> None:
         into: Path = options["into"] or settings.root_to_start()
         done = initialise(into, dry_run=options["dry_run"], mcp=options["mcp"])
-        codex = _CODEX.format(root=json.dumps(str(into))).splitlines() if options["mcp"] else ()
+        # Codex is started without the environment's PATH.
+        program = json.dumps(str(Path(sys.argv[0]).absolute()))
+        codex = _CODEX.format(root=json.dumps(str(into)), program=program)
         no_notes = None if has_notes(into) else _NO_NOTES
         notices = told(
             None if done.flavour == COMMONMARK.name else _FLAVOUR.format(done.flavour),
@@ -64,7 +67,9 @@ class Command(StorelessCommand):
             _ROOTS.format(", ".join(done.roots)) if done.roots else no_notes,
             f"next: {done.next}",
         )
-        self.show(done, (*_lines(done), *codex), notices=notices)
+        self.show(
+            done, (*_lines(done), *(codex.splitlines() if options["mcp"] else ())), notices=notices
+        )
 
 
 def _lines(done: InitJson) -> Lines:

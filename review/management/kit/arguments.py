@@ -90,14 +90,12 @@ class ReviewParser(CommandParser):
             split.append(f"{option}={word}" if is_value else word)
         return split
 
-    def _takes_many(self, word: str) -> bool:
-        named = (action for action in self._actions if word in action.option_strings)
-        return any(action.nargs == "+" and action.choices is None for action in named)
-
     def _near(self, message: str) -> str:
         missing = re.search(r"arguments are required: ([A-Z_]+)", message)
-        if missing and (greedy := next(filter(self._takes_many, self._words), "")):
-            return f"{missing[1]} stands before {greedy}, which takes all words behind it"
+        many = (it for it in self._actions if it.nargs == "+" and it.choices is None)
+        greedy = {name for action in many for name in action.option_strings} & {*self._words}
+        if missing and greedy:
+            return f"{missing[1]} stands before {min(greedy)}, which takes all words behind it"
         unknown = re.search(r"unrecognized arguments: ([^\s=]+)", message)
         stray = unknown[1] if unknown else next(iter(self._words), "-")
         flag = "--note" if stray.endswith(".md") or Path(stray).exists() else "--gate"

@@ -302,10 +302,12 @@ def not_run(kind: str, message: str, *, status: int | None = None) -> RunnerFail
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds until a request may succeed; None without a header that says so."""
-    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        if re.fullmatch(r"\d+(?:\.\d+)?", headers.get(name, "")):
-            return float(headers[name]) * factor
-    return None
+    told = (
+        float(headers[name]) * factor
+        for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0))
+        if re.fullmatch(r"\d+(?:\.\d+)?", headers.get(name, ""))
+    )
+    return next(told, None)
 
 
 def _failed(error: Exception, key: str) -> ProviderFailed:

@@ -14,12 +14,13 @@ from review.runners.rules import (
     structure,
 )
 from review.runners.rules.page import Rule
+from review.vocabulary import Severity
 
 _SUBJECTS = (acronyms, frontmatter, links, prose, quotations, repository, structure)
 _DECLARED = (value for subject in _SUBJECTS for value in vars(subject).values())
 RULES = dict(sorted((found.name, found) for found in _DECLARED if isinstance(found, Rule)))
 
 
-def judge(rule_name: str, given: RuleInput) -> TypedReview:
-    """Judge one note by one rule: total on any text, in time that grows with its length."""
-    return RULES[rule_name].judge(given)
+def judge(rule_name: str, given: RuleInput, lowest: Severity | None = None) -> TypedReview:
+    """Judge one note by one rule, on any text; raise findings below the `lowest` severity to it."""
+    return RULES[rule_name].judge(given, lowest)

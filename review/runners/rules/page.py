@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from review.domain.markdown.document import MarkdownDocument, read_markdown
@@ -202,7 +202,7 @@ class Rule:
     find: Find
     reads_frontmatter: bool
 
-    def judge(self, given: RuleInput) -> TypedReview:
+    def judge(self, given: RuleInput, lowest: Severity | None = None) -> TypedReview:
         """Judge a note by this rule; the same note gives the same review."""
         page = page_of(given)
         signature = f"Judged by the rule `{self.name}`, without a model."
@@ -215,7 +215,10 @@ class Rule:
                 f"whether {self.holds}. {signature}",
                 "Repair the frontmatter first; the rule `readable-frontmatter` says what is wrong.",
             )
-        findings = list(dict.fromkeys(self.find(page)))
+        findings = [
+            replace(it, severity=max(it.severity, lowest or it.severity, key=GRAVITY.__getitem__))
+            for it in dict.fromkeys(self.find(page))
+        ]
         gravest = sorted(findings, key=lambda found: -GRAVITY[found.severity])
         kept = set(gravest[:MOST_FINDINGS])
         decision = ACCEPTING_DECISIONS[GRAVITY[gravest[0].severity] - 1 if gravest else 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 
 from review.domain.markdown.links import RuleInput
 from review.runners.rules.blocks import OPAQUE, Block, BlockKind, InlineLink
@@ -162,11 +163,14 @@ def _stands_in(quote: str, text: str) -> bool:
 def _nearest(quote: str, source: Page) -> tuple[int, str]:
     """Give the sentence that shares most words with the quotation, and its line."""
     wanted = set(word_sequence(quote).split())
-    best, found = _NEAREST, (0, "")
-    for block in source.texts:
-        for start, end in sentences(block.prose):
-            sentence = block.prose[start:end]
-            share = len(wanted & set(word_sequence(sentence).split())) / len(wanted)
-            if share > best:
-                best, found = share, (block.line_at(start), sentence)
-    return found
+    passages = (
+        (block.line_at(start), block.prose[start:end])
+        for block in source.texts
+        for start, end in sentences(block.prose)
+    )
+    shares = (
+        (len(wanted.intersection(word_sequence(passage[1]).split())) / len(wanted), passage)
+        for passage in passages
+    )
+    share, nearest = max(shares, key=itemgetter(0), default=(0.0, (0, "")))
+    return nearest if share > _NEAREST else (0, "")

@@ -14,7 +14,9 @@ from review.vocabulary import Severity
 
 _SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)([^`\n]+)\1(?!`)")
 _FOLDERS = r"(?:[\w@+-][\w.@+-]*/)+"
-_PATH = re.compile(rf"{_FOLDERS}[\w@+-][\w.@+-]*\.[A-Za-z]\w{{0,7}}|\./{_FOLDERS}[\w@+-][\w.@+-]*")
+_PATH = re.compile(
+    rf"{_FOLDERS}[\w@+-][\w.@+-]*\.(?![A-QS-Z][a-z])[A-Za-z]\w{{0,7}}|\./{_FOLDERS}[\w@+-][\w.@+-]*"
+)
 _PLACE_BEHIND = re.compile(r"(?::\d+(?:[-:]\d+)?|#[\w-]+)$")
 _SHELLS = frozenset(
     ["sh", "bash", "zsh", "fish", "ksh", "shell", "console", "shell-session", "shellsession"]
@@ -28,7 +30,7 @@ _LEAVES = re.compile(r"\b(?:cd|pushd|chroot|ssh|docker|git clone)\b|<<")
 _WRITES_TO = frozenset((">", ">>", "2>", "&>", "-o", "--output", "--out", "-O"))
 _MADE_UP = re.compile(
     r"(?:my|your|some|the|an?|new|old|foo|bar|baz|example|sample|path|to|name|file|filename|dir|"
-    r"folder|page|target|[a-z]|x+|n{2,}|y{4}.*)(?:[-_.\d].*)?|.*(?:example|placeholder).*",
+    r"folder|page|target|[a-z]|x+|n{2,}|y{4}.*)(?:[-_.\d].*)?|.*(?:example|placeholder|x{3}).*",
     re.IGNORECASE,
 )
 # A sentence that tells of the past, of what is made, or of an example names paths that need not be there.
@@ -38,6 +40,8 @@ _NOT_NOW = re.compile(
     r"might|could|if|missing|not exist|for example|e\.g\.|such as|like|instead|suppose)\b",
     re.IGNORECASE,
 )
+# A sentence that names another repository, or a change that is not merged, names the paths of that.
+_OF_OTHERS = re.compile(r"\w/[\w.-]+`?(?:\]\([^)\s]*\))? repo(?:sitory)?\b|/pull/\d", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)[.!?](?=\s)")
 _ELSEWHERE = (BlockKind.QUOTE, BlockKind.HTML, BlockKind.MATH)
 _HISTORY = re.compile(r"(?:^|/)(?:changelog|changes|history|news|releases?)[\w.-]*$", re.IGNORECASE)
@@ -69,9 +73,13 @@ def missing_paths(page: Page) -> Findings:
 def _spans(block: Block) -> Iterator[_Naming]:
     ends = [end.end() for end in _SENTENCE_END.finditer(block.text)]
     for start, end in itertools.pairwise([0, *ends, len(block.text)]):
-        if not _NOT_NOW.search(_SPAN.sub("", block.text[start:end])):
+        if not (
+            _NOT_NOW.search(_SPAN.sub("", block.text[start:end]))
+            or _OF_OTHERS.search(block.text, start, end)
+        ):
             for span in _SPAN.finditer(block.text, start, end):
-                yield span.start(2), span[2].split()
+                if not block.text.startswith("](http", span.end()):
+                    yield span.start(2), span[2].split()
 
 
 def _commands(block: Block) -> Iterator[_Naming]:

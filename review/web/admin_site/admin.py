@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.recovery.recover import RecoveryAction
 from review.web.core import SeeOther, badge, read_number
-from review.web.pages.jobs import MAX_AT_ONCE, preview_url, recover_jobs
+from review.web.pages.jobs import MAX_AT_ONCE, preview_url, queue_missing, recover_jobs
 
 SHOWN_CHARACTERS = 100_000
 
@@ -116,6 +116,11 @@ def _leading_to(action: RecoveryAction, name: str, description: str) -> Callable
     return confirm
 
 
+@admin.action(description="Queue again: new jobs for missing pairs", permissions=["change"])
+def queue_again(self: ReadOnlyAdmin, request: HttpRequest, jobs: QuerySet[ReviewJob]) -> None:
+    queue_missing(request, list(jobs.values_list("pk", flat=True)))
+
+
 @admin.register(ReviewJob)
 class ReviewJobAdmin(ReadOnlyAdmin):
     list_display = (
@@ -134,6 +139,7 @@ class ReviewJobAdmin(ReadOnlyAdmin):
         _leading_to(
             RecoveryAction.REPLACE, "replace", "Replace: fail, and queue a new job for its pairs"
         ),
+        queue_again,
     )
     inlines = (PairInline, EventInline)
     change_form_template = "admin/review/reviewjob/change_form.html"

@@ -89,7 +89,7 @@ def recoverable() -> RecoveryListJson:
         lambda corpus: list_recoverable(
             older_than=corpus.config.abandoned_after,
             processes=Processes(),
-            config=corpus.config,
+            corpus=corpus,
             now=timezone.now(),
         ),
     ).value

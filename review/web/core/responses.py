@@ -167,7 +167,7 @@ CHOICES = {"theme": ("auto", "light", "dark"), "keys": ("on", "off")}
 @login_not_required
 @require_POST
 def prefer(request: HttpRequest) -> HttpResponse:
-    response, secure = after_post(request, "/"), request.is_secure()
+    response, secure = after_post(request, reverse("start")), request.is_secure()
     told = {name: request.POST.get(name, "") for name in CHOICES}
     for name in (name for name in CHOICES if told[name] in CHOICES[name]):
         response.set_cookie(
@@ -176,25 +176,25 @@ def prefer(request: HttpRequest) -> HttpResponse:
     return response
 
 
-# Address, title, and the key that is pressed after `g`.
+# Name of the address, title, and the key that is pressed after `g`.
 PLACES = (
-    ("/", "Start", "h"),
-    ("/queue/", "Queue", "q"),
-    ("/notes/", "Notes", "n"),
-    ("/matrix/", "Matrix", "m"),
-    ("/gates/", "Gates", "g"),
-    ("/jobs/", "Jobs", "j"),
-    ("/costs/", "Costs", "c"),
-    ("/events/", "Events", "e"),
+    ("start", "Start", "h"),
+    ("queue", "Queue", "q"),
+    ("notes", "Notes", "n"),
+    ("matrix", "Matrix", "m"),
+    ("gates", "Gates", "g"),
+    ("jobs", "Jobs", "j"),
+    ("costs", "Costs", "c"),
+    ("events", "Events", "e"),
 )
 
 
 def shell(request: HttpRequest) -> Mapping[str, Any]:
-    here = request.path
+    here, places = request.path, [(reverse(name), *told) for name, *told in PLACES]
     chosen = {name: request.COOKIES.get(f"review-{name}", "") for name in CHOICES}
     return {
-        "places": PLACES,
-        "here": next((url for url, *_ in PLACES[1:] if here.startswith(url)), here),
+        "places": places,
+        "here": next((url for url, *_ in places[1:] if here.startswith(url)), here),
         "this_page": request.get_full_path(),
         **{name: chosen[name] if chosen[name] in of else of[0] for name, of in CHOICES.items()},
     }
@@ -238,7 +238,9 @@ class RefusalMiddleware(MiddlewareMixin):
         request.GET = QueryDict("")
         most = f"{MAX_QUERY_BYTES:,} bytes in {MAX_FIELDS} fields"
         error = UsageRefused(
-            f"the address is too long; at most {most}", "address-too-long", hint="start over at /"
+            f"the address is too long; at most {most}",
+            "address-too-long",
+            hint="start over at the start page",
         )
         return refusal(request, error, status=HTTPStatus.REQUEST_URI_TOO_LONG)
 
@@ -308,7 +310,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404; who is not logged in does not learn which addresses there are."""
     if not request.user.is_authenticated:
         return ask_for_login(request)
-    error = InputRejected("nothing is at this address", "no-such-page", hint="start over at /")
+    error = InputRejected(
+        "nothing is at this address", "no-such-page", hint="start over at the start page"
+    )
     return refusal(request, error, status=HTTPStatus.NOT_FOUND)  # of a form, too
 
 

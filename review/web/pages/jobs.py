@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, cast, get_args
@@ -23,20 +23,24 @@ from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs import board
 from review.jobs.files import output_states
-from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson, PairJson
+from review.jobs.job_documents import JobDetailsJson, JobFileJson, JobJson, JobListJson
 from review.jobs.leases import Processes
 from review.knowledge_base import Corpus
-from review.models import ReviewJob
+from review.models import ReviewJob, ReviewPair
 from review.protocol.telemetry import output_tokens_by_model
-from review.recovery.recover import RecoveredJson, Recovery, RecoveryAction, RecoveryJson
-from review.selection.freshness import in_flight
+from review.recovery.recover import (
+    RecoveredJson,
+    Recovery,
+    RecoveryAction,
+    RecoveryJson,
+    pairs_to_request,
+)
 from review.vocabulary import (
     OPEN_JOB_STATUSES,
     Decision,
     FailureCode,
     Grouping,
     JobStatus,
-    PairStatus,
 )
 from review.web import core
 
@@ -122,21 +126,33 @@ def job(request: HttpRequest, job_id: int) -> HttpResponse:
     core.parse_filters(request, {})
     row, config = board.require_job(job_id), settings.current()
     state = output_states([row], config=config)[job_id].state
+    to_request = pairs_to_request(Corpus(config), [job_id]).get(job_id, [])
     details = board.read_job(
-        row, output_state=state, config=config, processes=Processes(), now=timezone.now()
+        row, output_state=state, lacks_pairs=bool(to_request), config=config, now=timezone.now()
     )
-    context = partial(_job_context, request, details)
+    context = partial(_job_context, request, details, to_request)
     return core.page(request, "review/job.html", context, document=details)
 
 
 @require_POST
 @core.requires(core.CHANGE_JOBS)
-def request_missing(request: HttpRequest, job_id: int) -> HttpResponse:
-    """Queue a new job for the pairs of a failed job that have no review."""
-    (job,) = board.show_jobs([board.require_job(job_id).pk], config=settings.current())
-    picks = [Pick(pair.note_path, pair.gate_id, job.model_partition) for pair in _to_request(job)]
-    request_picks(request, picks, grouping=Grouping(job.grouping))
-    return core.SeeOther(reverse("job", args=[job_id]))
+def request_missing(request: HttpRequest, job_id: int | None = None) -> HttpResponse:
+    """Queue new jobs for what a failed job, or all of them, left without a review."""
+    queue_missing(request, [job_id] if job_id else [])
+    return core.after_post(request, reverse("job", args=[job_id]) if job_id else reverse("jobs"))
+
+
+def queue_missing(request: HttpRequest, job_ids: Collection[int]) -> None:
+    """Queue new jobs for what these failed jobs left without a review; of all if there are none."""
+    config = settings.current()
+    found = sum(pairs_to_request(Corpus(config), job_ids).values(), list[ReviewPair]())
+    picks = [
+        Pick(it.note_path, config.gate_id(it.gate_path), it.job.model_partition.name)
+        for it in found
+    ]
+    if not picks:
+        return core.report(request, warning="No pair is missing that can be requested again.")
+    return request_picks(request, picks, grouping=Grouping(found[0].job.grouping))
 
 
 def write_pick(pick: Pick) -> str:
@@ -188,14 +204,9 @@ def and_more(items: Sequence[str], between: str) -> str:
     return named if len(items) <= _NAMED else f"{named} and {len(items) - _NAMED} more"
 
 
-def _to_request(job: JobJson) -> list[PairJson]:
-    """The missing pairs of a closed job that no open job will answer."""
-    waiting = in_flight(job.model_partition)
-    missing = (pair for pair in job.pairs if pair.pair_status == PairStatus.MISSING)
-    return [pair for pair in missing if (pair.note_path, pair.gate_path) not in waiting]
-
-
-def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any]:
+def _job_context(
+    request: HttpRequest, details: JobDetailsJson, to_request: Sequence[ReviewPair]
+) -> dict[str, Any]:
     number, telemetry = details.job.review_job_id, details.telemetry
     notices, tokens = (telemetry or {}).get("notices"), output_tokens_by_model(telemetry)
     return {
@@ -214,7 +225,7 @@ def _job_context(request: HttpRequest, details: JobDetailsJson) -> dict[str, Any
         ],
         "notices": notices if isinstance(notices, list) else [],
         "actions": possible_actions(request, details.job),
-        "to_request": _to_request(details.job) if "missing" in details.recovery else [],
+        "to_request": to_request,
         "telemetry": json.dumps(telemetry, indent=2, ensure_ascii=False) if telemetry else "",
     }
 
@@ -251,8 +262,6 @@ _RECOVERED = {
     RecoveryAction.FAIL: "failed",
     RecoveryAction.REPLACE: "replaced",
 }
-# Output that failing or replacing a job leaves out.
-_LOST = ("complete", "partial")
 
 
 @core.requires(core.CHANGE_JOBS)
@@ -290,7 +299,7 @@ def possible_actions(request: HttpRequest, job: JobJson) -> list[str]:
         action.value
         for action in RecoveryAction
         for outcome in _recover(request, action, [job.review_job_id], dry_run=True).done
-        if outcome.status != job.status
+        if outcome.status != job.status or outcome.kept
     ]
 
 
@@ -342,11 +351,12 @@ def _plans(
 ) -> list[tuple[JobJson, RecoveredJson, str | None]]:
     by_id = {job.review_job_id: job for job in jobs}
     losing = [] if action is RecoveryAction.INGEST else list(by_id)
-    found = output_states(ReviewJob.objects.filter(pk__in=losing), config=settings.current())
+    rows = ReviewJob.objects.filter(pk__in=losing)
+    found = output_states(rows, config=settings.current(), processes=Processes())
     lost = {
         key: f"{output.state} ({output.detail})" if output.detail else output.state
         for key, output in found.items()
-        if output.state in _LOST
+        if output.kept
     }
     return [(by_id[it.review_job_id], it, lost.get(it.review_job_id)) for it in outcomes]
 

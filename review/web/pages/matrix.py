@@ -212,7 +212,7 @@ class Matrix:
 
     def row_cells(self, note: NoteFacts, number: int, *, can_pick: bool) -> Iterator[str]:
         """Yield the cells of a note, which is the row of this number on the page."""
-        disputed = self._disputed(note)
+        disputed, root = self._disputed(note), reverse("start")
         for at, state in enumerate(self._cells(note)):
             if not state:
                 yield "<td>"
@@ -223,9 +223,9 @@ class Matrix:
             if at in disputed:
                 letter, told = "d", f"<i>{words}, {_DISAGREE}</i>"
             if job := self._job(note, at, state):
-                yield f"<td class=r><a href=/jobs/{job}><i>running</i></a>"
+                yield f"<td class=r><a href={root}jobs/{job}><i>running</i></a>"
             elif review and (state != FRESH or at in disputed):
-                yield f"<td class={letter}><a href=/reviews/{review}/>{told}</a>"
+                yield f"<td class={letter}><a href={root}reviews/{review}/>{told}</a>"
             elif can_pick and state in STALE:
                 box = f'<input type=checkbox name=c value={number}.{at} aria-label="{words}">'
                 yield f"<td class={letter}>{box}"

@@ -169,10 +169,6 @@ MAX_AT_ONCE = 500
 _NAMED_AT_MOST = 3
 
 
-class BadForm(UsageRefused):
-    """The form names no finding, or no status that a finding can be given."""
-
-
 @require_POST
 @core.requires(PERMISSION)
 def dispose(request: HttpRequest) -> HttpResponse:
@@ -181,7 +177,9 @@ def dispose(request: HttpRequest) -> HttpResponse:
     word, _blank, one = request.POST.get("one", "").partition(" ")
     named = [one] if one else request.POST.getlist("finding")
     if len(named) > MAX_AT_ONCE:
-        raise BadForm(f"more than {MAX_AT_ONCE} findings", hint="use “all that match”")
+        raise UsageRefused(
+            f"more than {MAX_AT_ONCE} findings", "bad-form", hint="use “all that match”"
+        )
     posted, _done = _dispose(request, word if one else request.POST.get("act", ""), named)
     # The focus goes to the next row of the list, else to the previous one.
     queue = find(filters)
@@ -196,13 +194,13 @@ def _read_form(
     """Read the request; `named` are fingerprints with the disposition shown."""
     if state not in DispositionState.values:
         words = ", ".join(DispositionState.values)
-        raise BadForm(f"a finding cannot be {state!r}", hint=f"it can be {words}")
+        raise UsageRefused(f"a finding cannot be {state!r}", "bad-form", hint=f"it can be {words}")
     findings = {}
     for text in named:
         fingerprint, _blank, shown_id = text.partition(" ")
         number = core.read_number(shown_id)
         if not (fingerprint.isalnum() and len(fingerprint) <= 16) or number is None:
-            raise BadForm("the form names no finding", hint="reload the page")
+            raise UsageRefused("the form names no finding", "bad-form", hint="reload the page")
         findings[fingerprint] = number
     reason = core.field(request, "reason", max_length=MAX_REASON)
     return triage.DispositionRequest(DispositionState(state), core.actor(request), reason, findings)
@@ -254,7 +252,7 @@ def all_matching(request: HttpRequest) -> HttpResponse:
     posted = _read_form(request, request.POST.get("as", ""))
     expected = core.read_number(request.POST.get("expected", ""))
     if expected is None:
-        raise BadForm("the form does not say how many findings were counted")
+        raise UsageRefused("the form does not say how many findings were counted", "bad-form")
     wanted, config, now = queue_filter(filters), settings.current(), timezone.now()
     try:
         done = triage.dispose_matching(wanted, expected, posted, config=config, now=now)

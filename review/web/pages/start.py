@@ -73,7 +73,9 @@ def _context(filters: core.Filters) -> dict[str, Any]:
         "notes": len(states.notes),
         "gates": len(states.gates),
         "note_roots": config.note_roots,
-        "is_new": not (states.notes and states.gates and states.partitions),
+        "is_new": not (
+            states.notes and states.gates and (states.decisions or any(states.gone.values()))
+        ),
         "counted_at": answer.at,
         "findings": dict(facets.counts["severities"]),
         "finding_gates": list(islice(facets.counts["gates"].items(), 8)),

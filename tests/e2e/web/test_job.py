@@ -8,12 +8,13 @@ import pytest
 
 from review.models import ReviewJob
 from review.vocabulary import FailureCode
-from tests.builders import NOW, write_gate, write_note
+from tests.builders import NOW, gate_path, note_path, write_gate, write_note
 from tests.helpers.commands import run
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
 from tests.helpers.planning import fail
 from tests.helpers.reviewed import ingest
 
+LIST = "/admin/review/reviewjob/"
 SCRIPT = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
 
@@ -112,6 +113,33 @@ class TestMissingPairs:
         assert [pair.gate.path.rpartition("/")[2] for pair in job.pairs.all()] == ["y.md"]
         assert answer.redirect_chain == [(f"/jobs/{failed}", 303)]
         assert "Queue 1 missing pair again" not in answer.content.decode()
+
+    def test_of_all_failed_jobs_are_queued_from_the_start_page(self, web, failed):
+        page = web.get("/").content.decode()
+        web.post("/jobs/request-missing", {"next": "/"})
+
+        assert 'action="/jobs/request-missing"' in page
+        assert [job.pair_count for job in ReviewJob.objects.filter(status="queued")] == [1]
+
+    def test_are_queued_by_an_action_of_the_administration(self, web, failed):
+        web.post(LIST, {"action": "queue_again", "_selected_action": [failed]})
+
+        assert ReviewJob.objects.filter(status="queued").count() == 1
+
+    @pytest.mark.parametrize(
+        "seen_to",
+        [
+            pytest.param(lambda root: queued(root, ("a.md", "prose/y")), id="in-a-later-job"),
+            pytest.param(lambda root: (root / note_path("a.md")).unlink(), id="of-no-note"),
+            pytest.param(lambda root: (root / gate_path("prose/y")).unlink(), id="of-no-gate"),
+        ],
+    )
+    def test_that_cannot_be_queued_or_are_need_nobody(self, web, root, failed, seen_to):
+        seen_to(root)
+
+        assert "Action needed" not in web.get(f"/jobs/{failed}").content.decode()
+        assert web.get("/?format=json").status_code == 200
+        assert web.get("/jobs/?needs=missing&format=json").json()["jobs"] == []
 
     def test_are_not_queued_by_who_may_not(self, reader, failed):
         assert "missing pair again" not in reader.get(f"/jobs/{failed}").content.decode()

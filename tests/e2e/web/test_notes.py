@@ -68,7 +68,7 @@ class TestPairs:
         }
         assert twin(web, A)["unjudged_gates"] == ["prose/new"]
 
-    def test_a_partition_that_the_settings_name_owes_every_gate_but_those_of_rules(
+    def test_partitions_of_the_settings_owe_gates_of_models_and_the_rules_those_of_rules(
         self, web, reviewed
     ):
         (reviewed / "kb" / "review.toml").write_text(
@@ -78,6 +78,7 @@ class TestPairs:
         write_gate(reviewed, "links/r", make_gate("links/r", rule="bare-urls"))
 
         assert states(web) == {
+            ("links/r", "rules"): "missing-review",
             ("prose/x", PARTITION): "fresh",
             ("prose/y", PARTITION): "missing-review",
         }

@@ -12,7 +12,7 @@ from review.models import JobEvent, ReviewJob
 from tests.builders import make_output, write_gate
 from tests.helpers.jobs import abandoned, queued, running, status_of, write_output
 from tests.helpers.pages import text_of
-from tests.helpers.reviewed import ingest
+from tests.helpers.reviewed import UNDECIDED, ingest
 
 LIST = "/admin/review/reviewjob/"
 
@@ -94,6 +94,26 @@ class TestPreview:
 
         assert outcome.problems[0].startswith("1 kept, 1 missing: ")
 
+    def test_says_what_of_a_whole_output_is_not_accepted(self, web, root):
+        job_id = queued(root)
+        write_output(root, job_id, UNDECIDED)
+
+        ((_job, outcome, _lost),) = web.get(place("ingest", job_id)).context["plans"]
+
+        assert outcome.problems == ["1 kept but not accepted: pair 1: decision unknown"]
+
+    def test_is_offered_for_a_failed_job_whose_output_has_a_review_more(self, web, root):
+        write_gate(root, "prose/y")
+        job_id = abandoned(root, ("a.md", "prose/x"), ("a.md", "prose/y"))
+        write_output(root, job_id, only=(1,))
+        web.post(f"{LIST}recover/fail/", {"id": [job_id]})
+
+        before = web.get(f"/jobs/{job_id}").context["actions"]
+        web.post(f"{LIST}recover/ingest/", {"id": [job_id]})
+
+        assert before == ["ingest"]
+        assert web.get(f"/jobs/{job_id}").context["actions"] == []
+
     @pytest.mark.parametrize(
         ("data", "why"),
         [
@@ -159,6 +179,15 @@ class TestDeed:
         assert (response.status_code, response["Location"]) == (303, f"/jobs/{job_id}")
         assert told(response) == [f"failed: job {job_id} is failed"]
         assert ReviewJob.objects.get(pk=job_id).failure_reason == "the laptop died"
+
+    @pytest.mark.parametrize("action", ["fail", "replace"])
+    def test_needs_no_output_that_can_be_read(self, web, root, action):
+        job_id = abandoned(root)
+        (root / ReviewJob.objects.get(pk=job_id).bundle_output_path).mkdir()
+
+        web.post(f"{LIST}recover/{action}/", {"id": [job_id]})
+
+        assert status_of(job_id) == "failed"
 
     def test_is_in_the_log_with_the_name_of_the_person(self, web, root):
         job_id = abandoned(root)

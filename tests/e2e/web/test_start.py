@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.builders import make_gate, write_gate, write_note
+from tests.builders import PARTITION, make_gate, write_gate, write_note
 from tests.helpers.commands import run
 from tests.helpers.jobs import abandoned, queued, running, write_output
 from tests.helpers.pages import text_of
@@ -130,16 +130,23 @@ class TestCoverage:
             ("prose", 25),
         ]
 
-    def test_gates_that_nobody_has_judged_by_are_owed_by_no_partition(self, web, root):
+    def test_partitions_owe_what_they_judged_and_those_of_rules_and_settings_all(self, web, root):
         write_gate(root, "prose/new")
         write_gate(root, "prose/rule", make_gate("prose/rule", rule="bare-urls"))
+        (root / "kb" / "review.toml").write_text('[partitions.careful]\naliases = ["m"]\n')
         review_pairs(root, ("a.md", "prose/x"))
 
-        (cover,) = web.get("/").context["covers"]
-        (partition,) = run("review_status", "--json").json["partitions"]
+        covers = web.get("/").context["covers"]
+        partitions = run("review_status", "--json").json["partitions"]
+        listed = web.get("/notes/?format=json").json()["notes"][0]["counts"]
+        matrix = web.get("/matrix/?model=careful&format=json").json()["counts"]
 
-        assert cover["share"]["percent"] == 100
-        assert (partition["applicable"], partition["fresh"]) == (1, 1)
+        owed = {"careful": (0, 2), PARTITION: (1, 1), "rules": (0, 1)}
+        assert {it["model_partition"]: (it["fresh"], it["applicable"]) for it in partitions} == owed
+        shares = [cover["share"] for cover in covers]
+        assert {share["name"]: (share["fresh"], share["total"]) for share in shares} == owed
+        assert {name: (it.get("fresh", 0), sum(it.values())) for name, it in listed.items()} == owed
+        assert sum(matrix.values()) == 2
 
     def test_a_store_without_reviews_says_what_to_type(self, web, root):
         page = web.get("/").content.decode()

@@ -34,6 +34,7 @@ KEYS = {
     "language",
     "description",
     "rule",
+    "severity",
 }
 LENSES_OF_RULES_ONLY = {"links", "markup"}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from review.knowledge_base import AmbiguousGate, Gate, UnknownGate, UnreadableFile
 from review.knowledge_base.gate_definition import ALL_REGIONS, read_gate
-from review.vocabulary import Region
+from review.vocabulary import Region, Severity
 from tests.unit.knowledge_base.builders import link, make_config, make_corpus, problem_codes, write
 
 FOLDER = "kb/instructions/review-gates"
@@ -31,18 +31,19 @@ class TestDefinition:
         found = definition(
             "type: kb/types/review-gate.md\ngate_id: prose/x\nname: An x\nlens: prose\n"
             "watches: [title, body]\nstaleness: rewrite(0.5)\nrequires_type: [kb/types/a.md, b]\n"
-            "requires_trait: sourced\napplies_to: docs/adr/\nlanguage: EN\ndescription: What it finds\nrule: some-rule\n"
-            "reads: links"
+            "requires_trait: sourced\napplies_to: docs/adr/\nlanguage: EN\ndescription: What it finds\nrule: bare-urls\n"
+            "reads: links\nseverity: Warn"
         )
 
         assert found.problems == ()
-        assert (found.name, found.description, found.rule) == ("An x", "What it finds", "some-rule")
+        assert (found.name, found.description, found.rule) == ("An x", "What it finds", "bare-urls")
         assert found.watches == {Region.TITLE, Region.BODY}
         assert found.rewrite_threshold == 0.5
-        assert found.reads_links
-        assert found.requirement.types == ("kb/types/a.md", "b")
-        assert found.requirement.traits == ("sourced",)
-        assert (found.requirement.places, found.requirement.language) == (("docs/adr/",), "en")
+        assert (found.reads_links, found.severity) == (True, Severity.WARN)
+        wanted = found.requirement
+        assert wanted.types == ("kb/types/a.md", "b")
+        assert (wanted.traits, wanted.places) == (("sourced",), ("docs/adr/",))
+        assert wanted.language == "en"
 
     @pytest.mark.parametrize("text", [BODY, "---\n---\n" + BODY, "\ufeff---\r\n---\r\n" + BODY])
     def test_has_defaults_that_judge_everything(self, text):
@@ -118,6 +119,8 @@ class TestDefinition:
             pytest.param("reads: [links, x]", "invalid-gate", "'links', 'x'", id="reads-more"),
             pytest.param("reads: {a: b}", "invalid-gate", "no name", id="reads-mapping"),
             pytest.param("staleness: sometimes", "invalid-gate", "rewrite(0.5)", id="word"),
+            pytest.param("severity: fail\nrule: bare-urls", "invalid-gate", "`warn`", id="fail"),
+            pytest.param("severity: warn", "invalid-gate", "a key `rule`", id="severity-alone"),
         ],
     )
     def test_reports_what_changes_nothing_for_any_note(self, frontmatter, code, hint):
@@ -335,12 +338,8 @@ class TestCatalog:
         catalog = make_corpus(root).gates
 
         (problem,) = catalog.problems
-        assert (problem.path, str(problem.code), problem.line, problem.skipped) == (
-            f"{FOLDER}/prose/a.md",
-            "unknown-rule",
-            3,
-            False,
-        )
+        assert (problem.path, str(problem.code)) == (f"{FOLDER}/prose/a.md", "unknown-rule")
+        assert (problem.line, problem.skipped) == (3, False)
         assert "missing-title" in problem.message
         assert len(catalog.gates) == 4
 

@@ -41,9 +41,10 @@ def test_is_gone(root, path, gone):
     assert repository(root).is_gone(path, note_path="kb/notes/a.md") is gone
 
 
-def test_what_is_there_from_the_folder_of_the_note_is_not_gone(root):
-    (root / "kb/notes/src/app").mkdir(parents=True)
-    (root / "kb/notes/src/app/beside.py").write_text("")
+@pytest.mark.parametrize("folder", ["kb/notes", "kb"])
+def test_what_is_there_from_a_folder_of_the_note_is_not_gone(root, folder):
+    (root / folder / "src/app").mkdir(parents=True)
+    (root / folder / "src/app/beside.py").write_text("")
 
     assert not repository(root).is_gone("src/app/beside.py", note_path="kb/notes/a.md")
 

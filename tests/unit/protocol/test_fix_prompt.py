@@ -106,6 +106,8 @@ class TestContent:
     def test_a_review_that_lists_nothing_gives_its_text(self):
         prompt = render(WHOLE)
 
+        assert "begins with `=== NOTE END`" in prompt
+        assert prompt.splitlines()[-1].startswith("=== NOTE END")
         assert "None is listed one by one" in prompt
         assert "## FAIL by prose/y" in prompt
         assert "\nAll of it.\n" in prompt
