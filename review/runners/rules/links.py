@@ -41,6 +41,9 @@ _LABEL = re.compile(r"#(?:\d+$|.*[A-Za-z]\.[A-Za-z])")
 _MOST_BROKEN = 1000
 _FEWEST_PAGES = 3
 _FILE = re.compile(r"\.(?!mdx?$|html$)[A-Za-z]\w{1,4}$")
+_HOST = re.compile(
+    r"(?:www\.|(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|dev|app|eu|uk|de|fr)(?=[/?#]|$))"
+)
 _SITE_NAME = re.compile(r"www\.[^/?#]*[/?#]?")
 _SLIP = re.compile(r"[^\W\d][^\[\]]*(?:\] \(|\)\[)$")  # "[words] (address)"
 _PART = re.compile(r"[*…]|\.{3}|(?:://|\.git)$")
@@ -85,6 +88,7 @@ def unresolved_links(page: Page) -> Findings:
     told = Counter[RuleLink]()
     for link in broken[:_MOST_BROKEN]:
         said = f"the link {shown(link.target)} leads nowhere"
+        said += ": `https://` is missing" * bool(_HOST.match(link.target))
         severity = info_if(is_piece or _is_doubtful(page, link))
         yield page.link_finding(link, said, severity=severity, nth=told[link])
         told[link] += 1
