@@ -124,7 +124,7 @@ def apply_acks(
 ) -> list[ReviewError]:
     """In a transaction, ack the pairs that can be, or evaluate them without `now`; the rest.
 
-    Refused are pairs with an open finding whose quote is gone: it may be fixed, which no ack decides.
+    Refused are pairs with an open finding whose quote is gone: it may be fixed.
     """
     if now is not None:
         # First, so that an ingest that comes in between is either seen or waits.
@@ -259,7 +259,7 @@ def _refusal(
 def _deleted_quotes(
     corpus: Corpus, acks: Sequence[tuple[DraftPair, Decision, int]]
 ) -> Iterator[tuple[Key, Conflict]]:
-    """Yield the keys of pairs with an open finding of which the note has fewer quotes than was reviewed.
+    """Yield the keys of pairs of which an open finding's quote is rarer in the note than it was.
 
     A quote that is in the note as often as before has moved.
     """

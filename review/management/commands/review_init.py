@@ -33,7 +33,10 @@ _NO_NOTES = (
     ' them in kb/review.toml ([notes] roots; "." is the repository itself)'
 )
 _ROOTS = "notes are taken from: {} (roots under [notes] in kb/review.toml)"
-_FLAVOUR = 'the dialect nearest to that of the notes is {0!r}: {1} `flavour = "{0}"` under [notes]'
+_FLAVOUR = (
+    "the dialect nearest to that of the notes is {0!r}: {1}kb/review.toml says"
+    ' `flavour = "{0}"` under [notes]'
+)
 _MDX = "files that end in .mdx are no notes, and left out: {}"
 
 
@@ -58,9 +61,10 @@ class Command(StorelessCommand):
         program = json.dumps(str(Path(sys.argv[0]).absolute()))
         codex = _CODEX.format(root=json.dumps(str(into)), program=program)
         no_notes = None if has_notes(into) else _NO_NOTES
-        says = f"{SETTINGS} says" if SETTINGS in done.created else f"check that {SETTINGS} says"
         notices = told(
-            None if done.flavour == COMMONMARK.name else _FLAVOUR.format(done.flavour, says),
+            _FLAVOUR.format(done.flavour, "check that " * (SETTINGS in done.kept))
+            if done.flavour != COMMONMARK.name
+            else None,
             _MDX.format(done.mdx) if done.mdx else None,
             _ROOTS.format(", ".join(done.roots)) if done.roots else no_notes,
             f"next: {done.next}",

@@ -41,9 +41,7 @@ _LABEL = re.compile(r"#(?:\d+$|.*[A-Za-z]\.[A-Za-z])")
 _MOST_BROKEN = 1000
 _FEWEST_PAGES = 3
 _FILE = re.compile(r"\.(?!mdx?$|html$)[A-Za-z]\w{1,4}$")
-_HOST = re.compile(
-    r"(?:www\.|(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|dev|app|eu|uk|de|fr)(?=[/?#]|$))"
-)
+_HOST = re.compile(r"(?:www\.|(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|dev)(?=[/?#]|$))")
 _SITE_NAME = re.compile(r"www\.[^/?#]*[/?#]?")
 _SLIP = re.compile(r"[^\W\d][^\[\]]*(?:\] \(|\)\[)$")  # "[words] (address)"
 _PART = re.compile(r"[*…]|\.{3}|(?:://|\.git)$")
