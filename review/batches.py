@@ -58,8 +58,7 @@ class BatchJson(Document, kw_only=True):
     problem: str | None = None
 
 
-class BatchesJson(Document, kw_only=True):
-    schema: str = "review-batches/1"
+class BatchesJson(Document, kw_only=True, tag_field="schema", tag="review-batches/1"):
     batches: list[BatchJson]
 
 

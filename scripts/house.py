@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_835,
-    "statements": 22_655,
+    "lines in review/": 39_650,
+    "statements": 22_425,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,
-    "lines over 100 characters": 280,
+    "lines over 100 characters": 276,
     "modules in the longest chain of imports": 16,
-    "own imports of a module, on average": 5.0,
+    "own imports of a module, on average": 4.97,
 }
 
 

@@ -5,7 +5,7 @@ The queue's projection is kept equal to the acceptances, findings and dispositio
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
@@ -17,6 +17,7 @@ from django.db.models import F, OuterRef, Subquery, TextField, Value
 from django.db.models.functions import Coalesce
 
 from review import models
+from review.documents.base import grouped
 from review.domain.finding_identity import finding_state, own_fingerprints, review_fingerprint
 from review.vocabulary import GRAVITY, QUEUED_DECISIONS, AcceptanceKind, DispositionState, Seen
 
@@ -147,9 +148,7 @@ def recompute_states(fingerprints: Iterable[str]) -> None:
     for chunk in models.batched(sorted(set(fingerprints)), _AT_ONCE):
         rows = list(models.FindingState.objects.filter(fingerprint__in=chunk))
         _settle(rows, _today)
-        alike: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        for row in rows:
-            alike[row.state, row.seen, row.decided_sha256].append(row.pk)
+        alike = grouped(((row.state, row.seen, row.decided_sha256), row.pk) for row in rows)
         for (state, seen, decided_sha256), keys in alike.items():
             found = models.FindingState.objects.filter(pk__in=keys)
             found.update(state=state, seen=seen, decided_sha256=decided_sha256)
@@ -160,16 +159,13 @@ def finding_states(keys: Mapping[str, Collection[Any]], *, tables: Tables = _tod
     reviews = [
         row | {"folder": row["note_path"].rpartition("/")[0]} for row in _reviews(keys, tables)
     ]
-    events: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
-    for review in reviews:
-        events[_judged(review)].append(review["event_id"])
-    findings: defaultdict[int, list[Any]] = defaultdict(list)
-    for finding in _findings({review["pair_id"] for review in reviews}, tables):
-        findings[finding.pair_id].append(finding)
+    events = grouped((_judged(review), review["event_id"]) for review in reviews)
+    found = _findings({review["pair_id"] for review in reviews}, tables)
+    findings = grouped((finding.pair_id, finding) for finding in found)
     rows = []
     for review in reviews:
         later = sum(event_id > review["event_id"] for event_id in events[_judged(review)])
-        for own in _rows_of(review, findings[review["pair_id"]]):
+        for own in _rows_of(review, findings.get(review["pair_id"], ())):
             shared = {name: review[name] for name in review.keys() - _HELPERS}
             rows.append(tables("FindingState").model(**shared, **own, later_objections=later))
     _settle(rows, tables)

@@ -46,10 +46,9 @@ class RefusedKeyJson(KeyJson):
     message: str
 
 
-class AcksJson(Document, kw_only=True):
+class AcksJson(Document, kw_only=True, tag_field="schema", tag="ack-gate-review/1"):
     """The answer of `ack_gate_review`; `ignored` targets are none that an ack can settle."""
 
-    schema: str = "ack-gate-review/1"
     model_partition: str
     acked: list[AckedJson] = []
     already_fresh: list[KeyJson] = []
@@ -175,6 +174,16 @@ def accept_now(
     return [row not in superseded for row in rows]
 
 
+def refuse_edited(
+    pair: DraftPair, note: str | None, gate: str | None, *, since: str, hint: str = ""
+) -> None:
+    """Refuse a pair whose texts have not these digests (None: any), of when somebody looked."""
+    for what, file, sha256 in (("note", pair.note, note), ("gate", pair.gate, gate)):
+        if sha256 not in (None, file.sha256):
+            message = f"{_name(pair)}: the {what} was edited since {since}"
+            raise Conflict(message, f"{what}-edited", hint=hint)
+
+
 def key_json(pair: DraftPair) -> KeyJson:
     return KeyJson(pair.note.path, pair.gate.path, pair.gate.gate_id)
 
@@ -263,7 +272,7 @@ def _deleted_quotes(
 
     A quote that is in the note as often as before has moved.
     """
-    reviews = models.ReviewPair.objects.select_related("note", "gate", "note_snapshot")
+    reviews = models.ReviewPair.objects.select_related("job", "note", "gate", "note_snapshot")
     found = reviews.in_bulk([review for _pair, _decision, review in acks])
     reviewed = [(found[review], pair.note.path, pair.gate.path) for pair, _decision, review in acks]
     digests = {pair.note.path: pair.note.sha256 for pair, *_review in acks}

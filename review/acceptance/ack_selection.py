@@ -12,9 +12,9 @@ import msgspec
 from django.db import transaction
 
 from review.acceptance import ack
-from review.documents.base import Document, ProblemJson, problem_json
+from review.documents.base import Document, Problems, grouped
 from review.domain.paths import normalise_path
-from review.errors import Conflict, ReviewError, UsageRefused
+from review.errors import ReviewError, UsageRefused
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson
 from review.jobs.provenance import BadTargets, read_selection, read_targets
@@ -26,16 +26,15 @@ from review.settings import Config
 from review.vocabulary import REQUESTED, AcceptanceKind, Grouping, Staleness
 
 
-class TrivialAcksJson(Document, kw_only=True):
+class TrivialAcksJson(Document, kw_only=True, tag_field="schema", tag="ack-trivial-changes/1"):
     """The answer of `ack_trivial_changes`; `left` are pairs that a person accepted unreviewed."""
 
-    schema: str = "ack-trivial-changes/1"
     dry_run: bool
     model_partition: str
     acked: list[ack.AckedJson]
     left: list[KeyJson]
     refused: list[ack.RefusedKeyJson]
-    problems: list[ProblemJson]
+    problems: Problems
     left_out: dict[str, int]
 
 
@@ -111,7 +110,7 @@ def ack_trivial_changes(
         acked=acks.acked,
         left=[KeyJson(target.note_path, target.gate_path, target.gate_id) for target in left],
         refused=acks.refused,
-        problems=[problem_json(item) for item in selection.problems],
+        problems=selection.problems,
         left_out={why: n for why, n in selection.left_out.items() if why != "other-reason"},
     )
 
@@ -149,17 +148,10 @@ def _ack_as_listed(
     for chunk in batched(targets, _CHUNK):
         acks: list[tuple[DraftPair, int | None]] = []
         for target in chunk:
-            name = f"{target.note_path} {target.gate_id}"
             try:
                 pair = DraftPair(read_note(target.note_path), corpus.gate(target.gate_path))
-                if pair.note.sha256 != target.note_sha256:
-                    raise Conflict(
-                        f"{name}: the note was edited since it was selected", "note-edited"
-                    )
-                if pair.gate.sha256 != target.gate_sha256:
-                    raise Conflict(
-                        f"{name}: the gate was edited since it was selected", "gate-edited"
-                    )
+                listed = (target.note_sha256, target.gate_sha256)
+                ack.refuse_edited(pair, *listed, since="it was selected")
             except ReviewError as error:
                 answer.refused.append(ack.refused_json(target, error))
             else:
@@ -209,12 +201,12 @@ def request_reviews(
 
 def _selections(picks: Iterable[Pick], reason: str, config: Config) -> list[bytes]:
     """Return the picks as the selector would give them, one selection a model partition."""
-    targets: dict[str, list[dict[str, Any]]] = {}
-    for pick in picks:
-        gate_path = config.gate_path(pick.gate_id)
+
+    def target(pick: Pick) -> dict[str, Any]:
         more = {"reason": reason, "accepted_review_pair_id": pick.review_pair_id}
-        target = {**asdict(pick), "gate_path": gate_path, **more}
-        targets.setdefault(pick.model_partition, []).append(target)
+        return {**asdict(pick), "gate_path": config.gate_path(pick.gate_id), **more}
+
+    targets = grouped((pick.model_partition, target(pick)) for pick in picks)
     if not targets:
         raise UsageRefused("no pair was picked", "nothing-picked", hint="tick at least one")
     encode = msgspec.json.encode

@@ -54,13 +54,12 @@ class NotCarriedJson(MovedKeyJson):
     message: str
 
 
-class CarryOverJson(Document, kw_only=True):
+class CarryOverJson(Document, kw_only=True, tag_field="schema", tag="carry-over-acceptances/1"):
     """The answer of `carry_over_acceptances`; with `--retire`, `new_path` is null.
 
     `superseded` are retired too: the new path has a later acceptance, and the old one is gone.
     """
 
-    schema: str = "carry-over-acceptances/1"
     dry_run: bool
     old_path: str
     new_path: str | None

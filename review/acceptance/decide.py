@@ -24,30 +24,30 @@ from review.settings import Config
 from review.vocabulary import AcceptanceKind, Decision, NotAccepted, PairStatus
 
 
-class OverriddenJson(Document, kw_only=True):
+class OverriddenJson(Document, kw_only=True, tag_field="schema", tag="override-acceptance/1"):
     """The answer of `override_acceptance`."""
 
-    schema: str = "override-acceptance/1"
     model_partition: str
     overridden: list[KeyJson]
     reason: str
     actor: str
 
 
-class DecisionSetJson(Document, kw_only=True):
-    """The answer of `set_decision`; `was` is the decision that counted until now."""
+class RereadJson(KeyJson, kw_only=True):
+    """A review that has a decision now; `accepted` is null in a dry run."""
 
-    schema: str = "set-decision/1"
     review_pair_id: int
-    review_job_id: int
-    note_path: str
-    gate_path: str
-    gate_id: str
     model_partition: str
     decision: str
+    accepted: bool | None = None
+    not_accepted_because: str | None = None
+
+
+class DecisionSetJson(RereadJson, kw_only=True, tag_field="schema", tag="set-decision/1"):
+    """The answer of `set_decision`; `was` is the decision that counted until now."""
+
+    review_job_id: int
     was: str
-    accepted: bool
-    not_accepted_because: str | None
 
 
 _READ_AGAIN = "look at it again; nothing was written"
@@ -75,15 +75,8 @@ def override_acceptance(
     note = read_named_note(corpus, normalise_path(request.note))
     pairs = [DraftPair(note, gate) for gate in named_gates(corpus, request.gates)]
     for pair in pairs:
-        name = f"{pair.note.path} {pair.gate.gate_id}"
-        if request.expect_note_sha256 not in (None, pair.note.sha256):
-            raise Conflict(
-                f"{name}: the note was edited since you read it", "note-edited", hint=_READ_AGAIN
-            )
-        if request.expect_gate_sha256 not in (None, pair.gate.sha256):
-            raise Conflict(
-                f"{name}: the gate was edited since you read it", "gate-edited", hint=_READ_AGAIN
-            )
+        expected = (request.expect_note_sha256, request.expect_gate_sha256)
+        ack.refuse_edited(pair, *expected, since="you read it", hint=_READ_AGAIN)
     with transaction.atomic():
         # First, so that the texts below are accepted after whatever was accepted before us.
         ReviewStore.objects.move_acceptances()

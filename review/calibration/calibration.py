@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,11 +19,10 @@ from review.calibration.labels import (
     read_decisions,
     read_missed,
 )
-from review.documents.base import Document, from_row
+from review.documents.base import Document, from_row, grouped
 from review.domain.statistics import Agreement, Proportion
 from review.knowledge_base import Corpus
 from review.models import FileSnapshot, KbPath, ModelPartition, NamedKeys
-from review.settings import Config
 from review.trials.results import GateResultJson, PortionJson, read_gate_results
 from review.vocabulary import ACCEPTING_DECISIONS
 
@@ -109,10 +107,9 @@ class AgreementJson(Document, kw_only=True):
     alpha: float | None = None
 
 
-class CalibrationJson(Document, kw_only=True):
+class CalibrationJson(Document, kw_only=True, tag_field="schema", tag=CALIBRATION_SCHEMA):
     """`passes_to_read` are review pairs; null unless it was asked for."""
 
-    schema: str = CALIBRATION_SCHEMA
     gates: list[GateRecordJson]
     lenses: list[GroupRecordJson]
     partitions: list[GroupRecordJson]
@@ -143,11 +140,13 @@ def read_calibration(
     found = corpus.gates.resolve(gates) if gates else corpus.gates.gates
     keys = set(KbPath.objects.ids(gate.path for gate in found).values()) if gates else None
     reading = _Reading(
-        corpus.config,
+        corpus,
         read_decisions(keys) if with_agreement else None,
         read_gate_results(corpus, found),
+        lambda cell, partition: (
+            (keys is None or cell.gate in keys) and (not partitions or partition in partitions)
+        ),
     )
-    reading.select(keys, partitions)
     document = reading.document({gate.path: gate.sha256 for gate in corpus.gates.gates})
     if passes:
         document.passes_to_read = pick_passes(
@@ -160,29 +159,26 @@ class _Reading:
     """The store's counts by cell, and their conversion to records."""
 
     def __init__(
-        self, config: Config, decisions: Decisions | None, cases: Iterable[GateResultJson]
+        self,
+        corpus: Corpus,
+        decisions: Decisions | None,
+        cases: Iterable[GateResultJson],
+        is_wanted: Callable[[Cell, str], bool],
     ) -> None:
-        self._config, self._decisions = config, decisions
+        """Read all; keep the cells, each with its partition, that are wanted."""
+        self._config, self._decisions = corpus.config, decisions
         self._partitions = dict(ModelPartition.objects.values_list("pk", "name"))
         labels, self._findings, self._addressed = Labels(), count_findings(), read_addressed()
         self._missed = read_missed()
         cells = {*self._findings, *self._missed, *(decisions.counts if decisions else ())}
-        self._standings = Standings(labels, cells, gate_label=config.gate_label)
+        self._standings = Standings(labels, cells, gate_label=corpus.config.gate_label)
         self._people = self._standings.people
         self._agents = labels.precision(by_people=False)
-        self._cells = sorted(cells | set(self._people))
+        every = sorted(cells | set(self._people))
+        self._cells = [it for it in every if is_wanted(it, self._partitions[it.partition])]
         self._cases = {
             (it.gate_sha256, it.model_partition): (it.hits, it.false_alarms) for it in cases
         }
-
-    def select(self, gates: Collection[int] | None, partitions: Collection[str]) -> None:
-        """Keep the cells of these gates and partitions; None and none are all."""
-        self._cells = [
-            cell
-            for cell in self._cells
-            if (gates is None or cell.gate in gates)
-            and (not partitions or self._partitions[cell.partition] in partitions)
-        ]
 
     def document(self, gates_now: Mapping[str, str]) -> CalibrationJson:
         keys = NamedKeys({cell.gate_text for cell in self._cells})
@@ -218,9 +214,7 @@ class _Reading:
         )
 
     def _groups(self, name_of: Callable[[Cell], str]) -> list[GroupRecordJson]:
-        groups: defaultdict[str, list[Cell]] = defaultdict(list)
-        for cell in self._cells:
-            groups[name_of(cell)].append(cell)
+        groups = grouped((name_of(cell), cell) for cell in self._cells)
         return [GroupRecordJson(name=name, **self._record(groups[name])) for name in sorted(groups)]
 
     def _record(self, cells: Collection[Cell]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import msgspec
 
 from review.check.formats import CheckFindingJson, NotesCheckJson, Report
 from review.check.lock import LOCK_PATH, Lock, LockedFinding, LockedNote, read_lock, stored_lock
-from review.documents.base import from_row, no_note_found, problem_json
+from review.documents.base import from_row, no_note_found
 from review.domain.finding_identity import KnownFinding, own_fingerprints
 from review.domain.link_state import READING_RULES, link_facts, name_of
 from review.domain.paths import path_below
@@ -312,7 +312,7 @@ def check_notes(corpus: Corpus, request: CheckRequest, *, store: bool) -> Report
         findings=shown,
         stale=[row for row in rows if isinstance(row, PairReasonJson)],
         known=len(findings) - len(shown),
-        problems=[problem_json(problem) for problem in in_order(check.problems)],
+        problems=in_order(check.problems),
         notices=check.notices,
     )
     document.tripped = "; ".join(_trips(document, request.fail_on)) or None

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
-from review.documents.base import Document, ProblemJson, grouped
+from review.documents.base import Document, Problems, grouped
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.printing import count_words, printable, printable_line
 from review.knowledge_base import Gate
@@ -231,10 +231,9 @@ class CheckFindingJson(Document, kw_only=True):
     new: bool | None = None
 
 
-class NotesCheckJson(Document, kw_only=True):
+class NotesCheckJson(Document, kw_only=True, tag_field="schema", tag="review-check/1"):
     """The answer of `review_check`; `known` findings were hidden by `--new-only`."""
 
-    schema: str = "review-check/1"
     merge_base: str | None = None
     notes: int
     gates: int
@@ -242,7 +241,7 @@ class NotesCheckJson(Document, kw_only=True):
     findings: list[CheckFindingJson]
     stale: list[PairReasonJson]
     known: int = 0
-    problems: list[ProblemJson]
+    problems: Problems
     notices: list[str]
     tripped: str | None = None
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import asdict, astuple
 
 from review.check.formats import CheckFindingJson, NotesCheckJson, Report
-from review.documents.base import encode, from_row, problem_json
+from review.documents.base import Problems, encode, from_row
 from review.domain.printing import UNSAFE
 from review.findings.states import QueueEntryJson
 from review.git import prefix_of
@@ -187,9 +187,7 @@ def _findings(
     return found
 
 
-def queue_report(
-    listed: Iterable[QueueEntryJson], problems: Sequence[Problem], corpus: Corpus
-) -> Report:
+def queue_report(listed: Iterable[QueueEntryJson], problems: Problems, corpus: Corpus) -> Report:
     entries = list(listed)
     pairs = tuple((entry.note_path, entry.gate_id) for entry in entries)
     document = NotesCheckJson(
@@ -209,7 +207,7 @@ def queue_report(
             for item in entry.findings
         ],
         stale=[],
-        problems=[problem_json(problem) for problem in problems],
+        problems=problems,
         notices=[],
     )
     return Report(document, corpus.gates.gates, pairs, prefix_of(corpus.config.root))

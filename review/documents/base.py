@@ -1,20 +1,22 @@
-"""Encodes structs as JSON and decodes input; problems of files, and parts of lists."""
+"""Encodes structs as JSON and decodes input; problems, reviews as data, and parts of lists."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import msgspec
+from msgspec import Meta
 
 from review.domain.problems import Problem
 from review.errors import InputRejected
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
+Problems = Sequence[Problem]
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _CUT_OFF = "Input data was truncated"
 
@@ -25,6 +27,33 @@ class NotThisDocument(InputRejected):
 
 class Document(msgspec.Struct, kw_only=True):
     """A JSON object with its keys in the order of the fields."""
+
+
+class ListJson(Document, kw_only=True):
+    """A list, or counts of it in `summary`; `next` is the cursor of the part behind this one.
+
+    On a page it is the address of that part, and absent at the end.
+    """
+
+    next: str | msgspec.UnsetType | None = None
+    summary: dict[str, dict[str, int]] = {}
+
+
+class SaidJson(Document, kw_only=True):
+    """What somebody decided, and why."""
+
+    actor: str
+    reason: str
+    at: str | None
+
+
+class AcceptedJson(SaidJson, kw_only=True):
+    """An acceptance; `review_pair_id` is null for an override."""
+
+    gate_id: str
+    model_partition: str
+    kind: str
+    review_pair_id: int | None
 
 
 def encode(document: msgspec.Struct) -> str:
@@ -78,17 +107,27 @@ def timestamp(moment: datetime | None) -> str | None:
     return f"{moment.isoformat(timespec='microseconds')[:-6]}Z"
 
 
-class ProblemJson(Document, kw_only=True):
-    """A problem of one file; `skipped` if the file was left out for it."""
-
-    path: str
-    code: str
-    message: str
-    skipped: bool
+_Text = Annotated[str, Meta(max_length=20_000)]
 
 
-def problem_json(problem: Problem) -> ProblemJson:
-    return from_row(ProblemJson, problem, code=problem.code.value)
+class ReportedJson(msgspec.Struct, forbid_unknown_fields=True):
+    """A finding; `quote` are words of the note."""
+
+    severity: Literal["info", "warn", "fail"]
+    text: Annotated[_Text, Meta(min_length=1)]
+    quote: Annotated[
+        _Text, Meta(description="words of the note, copied exactly; a line for each place")
+    ] = ""
+
+
+class ReviewBlockJson(msgspec.Struct, forbid_unknown_fields=True):
+    """The review of one pair of a job, by the pair's number in its prompt."""
+
+    ordinal: Annotated[int, Meta(ge=1, description="number of the pair in the prompt's list")]
+    decision: Literal["pass", "warn", "fail", "error"]
+    summary: _Text
+    findings: Annotated[list[ReportedJson], Meta(max_length=1000)] = []
+    revision: Annotated[_Text, Meta(description="the smallest change that mends it")] = ""
 
 
 def no_note_found(places: Iterable[str]) -> str:

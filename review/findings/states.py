@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-import msgspec
-
-from review.documents.base import Document, ProblemJson, from_row, grouped
+from review.documents.base import Document, ListJson, Problems, SaidJson, from_row, grouped
 from review.domain.finding_identity import (
     finding_state,
     own_finding_text,
@@ -25,6 +23,8 @@ from review.models import (
     FindingState,
     NamedKeys,
     ReviewPair,
+    ReviewText,
+    batched,
     latest_of,
 )
 from review.protocol.quote_location import follow_quote, lines_after, quote_lines
@@ -70,11 +70,8 @@ class QueueEntryJson(DecidedPairJson, kw_only=True):
     noisy: str | None = None
 
 
-class DispositionJson(Document, kw_only=True):
+class DispositionJson(SaidJson, kw_only=True):
     disposition: str
-    actor: str
-    reason: str
-    at: str
 
 
 class OccurrenceJson(Document, kw_only=True):
@@ -86,17 +83,9 @@ class OccurrenceJson(Document, kw_only=True):
     reviewed_at: str | None
 
 
-class FindingPageJson(Document, kw_only=True):
+class FindingPageJson(DecidedPairJson, kw_only=True, tag_field="schema", tag="finding/1"):
     """A finding as its latest review reports it; dispositions and occurrences, the last first."""
 
-    schema: str = "finding/1"
-    note_path: str
-    gate_path: str
-    gate_id: str
-    lens: str
-    model_partition: str
-    decision: str
-    review_pair_id: int
     note_now: str
     seen: str
     in_queue: bool
@@ -116,39 +105,31 @@ class LookJson(DecidedPairJson, kw_only=True):
     rationale: str | None
 
 
-class QueueJson(Document, kw_only=True):
+class QueueJson(ListJson, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
     """The answer of `warn_selector`; findings of notes that are gone are listed separately.
 
-    `next` is the cursor of the part behind this one, and on a page the address of the part after it,
-    absent at the end; `summary` counts entries if requested.
+    `summary` counts entries if requested.
     `waiting_findings` are not among them: their gate changed, and they wait for a new review. Nor are
     `muted_findings`, of gates that `kb/review.toml` mutes.
     """
 
-    schema: str = WARN_SCHEMA
     entries: list[QueueEntryJson]
     deleted_notes: list[QueueEntryJson]
-    problems: list[ProblemJson]
+    problems: Problems
     waiting_findings: int = 0
     muted_findings: int = 0
-    next: str | msgspec.UnsetType | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
-class LooksJson(Document, kw_only=True):
+class LooksJson(ListJson, kw_only=True, tag_field="schema", tag=WARN_SCHEMA):
     """The answer of `warn_selector --needs-a-look`."""
 
-    schema: str = WARN_SCHEMA
     needs_a_look: list[LookJson]
-    problems: list[ProblemJson]
-    next: str | msgspec.UnsetType | None = None
-    summary: dict[str, dict[str, int]] = {}
+    problems: Problems
 
 
-class FixPromptJson(Document, kw_only=True):
+class FixPromptJson(Document, kw_only=True, tag_field="schema", tag="fix-prompt/1"):
     """The answer of `fix_prompt`; `prompt` is null where it was written to `output`."""
 
-    schema: str = "fix-prompt/1"
     note_path: str
     note_sha256: str
     fingerprints: list[str]
@@ -160,7 +141,7 @@ class FixPromptJson(Document, kw_only=True):
 _TEXT_SHOWN = 90
 _PATH_SHOWN = 80
 
-# A pair, loaded with its paths and note snapshot, and the paths of the note and gate whose
+# A pair, loaded with its job, paths and note snapshot, and the paths of the note and gate whose
 # acceptance rests on it: others than its own if it was carried over.
 ReviewedPair = tuple[ReviewPair, str, str]
 
@@ -209,33 +190,36 @@ class QuoteFinder:
             return ""
 
 
+def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
+    """Return the texts of the reviews of pairs."""
+    found: dict[int, str] = {}
+    for chunk in batched(pair_ids, 5000):
+        rows = ReviewText.objects.filter(pair_id__in=NamedKeys(chunk))
+        found.update(rows.values_list("pair_id", "text"))
+    return found
+
+
 def read_findings_now(
     corpus: Corpus, pairs: Sequence[ReviewedPair], *, digests: Mapping[str, str]
 ) -> list[list[QueueFindingJson]]:
     """Findings of each pair; only notes whose digest on disk in `digests` changed are read."""
     quotes = QuoteFinder(corpus)
-    keys = {pair.pk for pair, _note_path, _gate_path in pairs}
-    rows = findings_of(keys)
-    found = [_reported(rows.get(each[0].pk, []), each) for each in pairs]
-    marks = [finding.fingerprint for findings in found for finding in findings]
-    decided = latest_of(marks)
-    # When the text that a pair's reviewer read was taken; an ack since then does not move it.
-    jobs = ReviewPair.objects.filter(pk__in=NamedKeys(keys))
-    read_at = dict(jobs.values_list("pk", "job__created_at")) if decided else {}
-    read = [(pair, digests.get(path, pair.note_snapshot.content_sha256)) for pair, path, _ in pairs]
-    quotes.load([pair.pk for pair, now in read if now != pair.note_snapshot.content_sha256])
+    read = {pair.pk: pair.note_snapshot.content_sha256 for pair, _note_path, _gate_path in pairs}
+    reported = findings_of(read)
+    found = [_reported(reported.get(each[0].pk, ()), each) for each in pairs]
+    decided = latest_of(finding.fingerprint for findings in found for finding in findings)
+    quotes.load([pair.pk for pair, path, _ in pairs if digests.get(path) != read[pair.pk]])
     for (pair, note_path, _gate_path), findings in zip(pairs, found, strict=True):
         digest = digests.get(note_path, "")
         for finding in findings:
-            if digest != pair.note_snapshot.content_sha256:
-                now = QuoteNow(None, is_gone=False)
-                if note_path in digests:
-                    now = quotes.follow(
-                        note_path, finding.quote, pair_id=pair.pk, line=finding.line
-                    )
-                finding.line_now, finding.quote_gone = now.line, now.is_gone
+            if digest != read[pair.pk]:
+                finding.line_now, finding.quote_gone = quotes.follow(
+                    note_path, finding.quote, pair_id=pair.pk, line=finding.line
+                )
             if last := decided.get(finding.fingerprint):
-                state = finding_state(last, text_read_at=read_at[pair.pk], note_sha256=digest)
+                # Of when the reviewer's text was taken; an ack since then does not move it.
+                read_at = pair.job.created_at
+                state = finding_state(last, text_read_at=read_at, note_sha256=digest)
                 finding.status, finding.regressed = state.state.value, state.regressed
     return found
 
@@ -311,7 +295,7 @@ def fingerprints_at(place: tuple[str, str], pair: ReviewPair, rows: Sequence[Fin
 
 
 def carried_to(found: FoundFinding) -> Iterator[tuple[str, FoundFinding]]:
-    """Yield it, by its fingerprint, as it is known where its review was carried over to; latest first."""
+    """Yield it as it is known where its review was carried over to, by fingerprint; latest first."""
     for mark, known in _carried(review_pair_id=found.pair_id):
         if known.ordinal == found.ordinal:
             yield mark, replace(known, severity=found.severity, text=found.text)

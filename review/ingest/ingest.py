@@ -10,8 +10,7 @@ from operator import attrgetter
 from django.db import DatabaseError, transaction
 
 from review.acceptance.accept import accept, of_review
-from review.documents.base import grouped
-from review.documents.typed_reviews import ReviewBlockJson
+from review.documents.base import ReviewBlockJson, grouped
 from review.domain.paths import sha256_hex
 from review.errors import InputRejected, ReviewError, TryAgain
 from review.ingest.load import IngestRequest, Intake, JobMoved, jobs_with_output, read_jobs

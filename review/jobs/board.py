@@ -80,7 +80,7 @@ def show_jobs(job_ids: Iterable[int], *, config: Config) -> list[JobJson]:
         rows = ReviewPair.objects.filter(job_id__in=chunk).order_by("job_id", "ordinal")
         # Tuples: an instance with its note and its gate takes five times as long.
         pairs = grouped(
-            (job_id, PairJson(pk, at, note, gate, config.gate_id(gate), status, decision or None))
+            (job_id, PairJson(note, gate, config.gate_id(gate), at, pk, status, decision or None))
             for job_id, pk, at, note, gate, status, decision in rows.values_list(*_COLUMNS)
         )
         jobs = ReviewJob.objects.with_names().in_bulk(chunk)

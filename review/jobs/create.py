@@ -12,7 +12,6 @@ from operator import attrgetter
 from django.db import transaction
 
 from review import job_files, models
-from review.documents.base import problem_json
 from review.domain.grouping import Group, Target, group_targets, split_by_cost
 from review.domain.paths import sha256_hex
 from review.errors import ReviewError, UsageRefused
@@ -254,7 +253,7 @@ class JobFactory:
             lens=group.lens,
             estimated_prompt_tokens=self.estimate(group.items),
             pair_count=len(group.items),
-            pairs=[PlannedPairJson(n, it.note_path, it.gate_path, it.gate_id) for n, it in pairs],
+            pairs=[PlannedPairJson(it.note_path, it.gate_path, it.gate_id, n) for n, it in pairs],
         )
 
     def _fits(self, pair: DraftPair, limit: int) -> bool:
@@ -348,7 +347,7 @@ def create_jobs(
         ),
         jobs=jobs,
         skipped=sorted(factory.skipped, key=attrgetter("note_path", "gate_id", "reason")),
-        problems=[problem_json(problem) for problem in in_order(factory.problems)],
+        problems=in_order(factory.problems),
     )
 
 

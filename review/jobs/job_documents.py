@@ -4,38 +4,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
-from review.documents.base import Document, ProblemJson
+from review.documents.base import AcceptedJson, Document, ListJson, Problems, SaidJson
 from review.errors import ReviewError
-from review.selection.documents import PairReasonJson
+from review.selection.documents import KeyJson, PairReasonJson
 
 
-class PairJson(Document):
+class PlannedPairJson(KeyJson):
+    ordinal: int
+
+
+class PairJson(PlannedPairJson):
     """A pair of a job; `decision` is null until it is completed."""
 
     review_pair_id: int
-    ordinal: int
-    note_path: str
-    gate_path: str
-    gate_id: str
     pair_status: str
     decision: str | None
 
 
-class JobJson(Document, kw_only=True):
+class _JobShape(Document, kw_only=True):
+    model_partition: str
+    lens: str
+    estimated_prompt_tokens: int
+    pair_count: int
+
+
+class JobJson(_JobShape, kw_only=True):
     """A job as create, claim and list show it; paths are root-relative where they are below it."""
 
     review_job_id: int
     status: str
-    model_partition: str
     grouping: str
-    lens: str
     prompt_path: str
     bundle_output_path: str
     manifest_path: str
-    estimated_prompt_tokens: int
-    pair_count: int
     pairs: list[PairJson]
     claimed_by: str | None = None
     runner: str | None = None
@@ -51,19 +52,8 @@ class JobJson(Document, kw_only=True):
     purpose: str = "review"
 
 
-class PlannedPairJson(Document):
-    ordinal: int
-    note_path: str
-    gate_path: str
-    gate_id: str
-
-
-class PlannedJobJson(Document, kw_only=True):
-    model_partition: str
+class PlannedJobJson(_JobShape, kw_only=True):
     grouping: str
-    lens: str
-    estimated_prompt_tokens: int
-    pair_count: int
     pairs: list[PlannedPairJson]
 
 
@@ -79,42 +69,35 @@ class TotalsJson(Document, kw_only=True):
     estimated_prompt_tokens: int
 
 
-class CreatedJson(Document, kw_only=True):
-    schema: str = "create-review-jobs/1"
+class CreatedJson(Document, kw_only=True, tag_field="schema", tag="create-review-jobs/1"):
     dry_run: bool = False
     jobs: list[JobJson | PlannedJobJson]
     skipped: list[SkippedJson]
-    problems: list[ProblemJson]
+    problems: Problems
     totals: TotalsJson
 
 
-class ClaimedJson(Document, kw_only=True):
+class ClaimedJson(Document, kw_only=True, tag_field="schema", tag="claim-review-job/1"):
     """The answer of `claim_review_job`; `validated` is `full`, `model` or `none`."""
 
-    schema: str = "claim-review-job/1"
     claimed: bool
     validated: str
     jobs: list[JobJson]
 
 
-class TakenJobJson(Document, kw_only=True):
+class TakenJobJson(_JobShape, kw_only=True):
     """A job that was taken, with its prompt: less the beginning that is that of `shares_with`."""
 
     review_job_id: int
-    model_partition: str
-    lens: str
-    pair_count: int
-    estimated_prompt_tokens: int
     prompt_path: str
     bundle_output_path: str
     prompt: str
     shares_with: int | None = None
 
 
-class TakenJson(Document, kw_only=True):
+class TakenJson(Document, kw_only=True, tag_field="schema", tag="next-review-job/1"):
     """The answer of `next_review_job`: jobs, how many were made for it, and what is left."""
 
-    schema: str = "next-review-job/1"
     answer: str = ""
     jobs: list[TakenJobJson]
     created: int
@@ -123,13 +106,10 @@ class TakenJson(Document, kw_only=True):
     left: int = 0
 
 
-class JobListJson(Document, kw_only=True):
+class JobListJson(ListJson, kw_only=True, tag_field="schema", tag="review-job-list/1"):
     """The answer of `review_job_list`; a page has the newest jobs of it."""
 
-    schema: str = "review-job-list/1"
     jobs: list[JobJson]
-    next: str | msgspec.UnsetType | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
 class FindingJson(Document, kw_only=True):
@@ -180,8 +160,7 @@ class RefusalJson(Document):
         return cls(job_id, error.code, error.message, int(error.exit_code))
 
 
-class IngestedJson(Document, kw_only=True):
-    schema: str = "ingest-bundle-output/1"
+class IngestedJson(Document, kw_only=True, tag_field="schema", tag="ingest-bundle-output/1"):
     jobs: list[IngestedJobJson]
     refused: list[RefusalJson] = []
 
@@ -191,10 +170,9 @@ class LeftQueuedJson(Document, kw_only=True):
     reason: str
 
 
-class RanJson(Document, kw_only=True):
+class RanJson(Document, kw_only=True, tag_field="schema", tag="run-review-jobs/1"):
     """The answer of `run_review_jobs`; `watched` counts the jobs of `--watch` by their ending."""
 
-    schema: str = "run-review-jobs/1"
     jobs: list[IngestedJobJson] = []
     left_queued: list[LeftQueuedJson] = []
     refused: list[RefusalJson] = []
@@ -229,10 +207,9 @@ class JobCommandJson(Document):
     command: str
 
 
-class JobDetailsJson(Document, kw_only=True):
+class JobDetailsJson(Document, kw_only=True, tag_field="schema", tag="review-job/1"):
     """The answer of the page of a job; `recovery` says why to see to it: `abandoned`, `ready`…"""
 
-    schema: str = "review-job/1"
     job: JobJson
     events: list[JobEventJson]
     prompt: JobFileJson
@@ -245,46 +222,32 @@ class JobDetailsJson(Document, kw_only=True):
     commands: list[JobCommandJson]
 
 
-class DispositionEventJson(Document, kw_only=True):
+class DispositionEventJson(SaidJson, kw_only=True):
     """A person's decision about a finding; `text` is null when no review reports it."""
 
     fingerprint: str
     state: str
-    actor: str
-    reason: str
-    at: str | None
     text: str | None
     note_path: str | None
     gate_id: str | None
 
 
-class DecisionEventJson(Document, kw_only=True):
+class DecisionEventJson(SaidJson, kw_only=True):
     review_pair_id: int
     decision: str
-    actor: str
-    reason: str
-    at: str | None
     note_path: str
     gate_id: str
 
 
-class AcceptanceEventJson(Document, kw_only=True):
-    """An acceptance that is no review's own; an override may have no evidence."""
+class AcceptanceEventJson(AcceptedJson, kw_only=True):
+    """An acceptance that is no review's own."""
 
-    kind: str
     note_path: str
-    gate_id: str
-    model_partition: str
-    review_pair_id: int | None
-    actor: str
-    reason: str
-    at: str | None
 
 
-class EventListJson(Document, kw_only=True):
+class EventListJson(Document, kw_only=True, tag_field="schema", tag="review-events/1"):
     """The answer of the page of events, newest first; a narrowed part may hold none."""
 
-    schema: str = "review-events/1"
     events: list[JobEventJson]
     dispositions: list[DispositionEventJson]
     decisions: list[DecisionEventJson]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from review.documents.typed_reviews import ReviewBlockJson
+from review.documents.base import ReviewBlockJson
 
 # No name can begin as an option does: it stands on a command line.
 _Name = Annotated[str, Meta(pattern=r"^[^-\s]")]
@@ -59,18 +59,23 @@ class Tool(msgspec.Struct, forbid_unknown_fields=True):
         return [self._call()]
 
 
+class ScopedTool(Tool, kw_only=True):
+    """A tool that takes gates and notes."""
+
+    gates: _Gates = []
+    notes: _Notes = []
+
+
 class Status(Tool):
     """Start here: counts, partitions and next_steps: what to do, each with its command and tool."""
 
     model: _Model = ""
 
 
-class Stale(Tool):
+class Stale(ScopedTool, kw_only=True):
     """List the pairs that want a review: by note, the gates for each reason; no gates is every gate."""
 
     model: _Model
-    gates: _Gates = []
-    notes: _Notes = []
     skip_rules: bool = True
     limit: _Limit = 200
     after: _After = ""
@@ -79,7 +84,7 @@ class Stale(Tool):
         return [self._call(all_gates=not self.gates)]
 
 
-class TakeJobs(Tool):
+class TakeJobs(ScopedTool, kw_only=True):
     """Take review work and get its prompts: stale pairs of gates (or all_gates), else queued jobs.
 
     Judge each pair that a prompt lists and answer all jobs in one submit_review; write no file.
@@ -88,9 +93,7 @@ class TakeJobs(Tool):
     stale pairs of the scope that were not taken, queued the jobs that wait for the next call.
     """
 
-    gates: _Gates = []
     all_gates: bool = False
-    notes: _Notes = []
     model: _Model = ""
     runner_model: Annotated[str, Meta(description="your model's own name, if you know it")] = ""
     skip_rules: bool = True
@@ -137,14 +140,12 @@ class SubmitReview(Tool):
         ]
 
 
-class Findings(Tool):
+class Findings(ScopedTool, kw_only=True):
     """List findings of current reviews that want an edit, by note and gate.
 
     Without severity these are warn and fail: info is a remark that asks for no change.
     """
 
-    gates: _Gates = []
-    notes: _Notes = []
     model: _Model = ""
     severity: list[Literal["info", "warn", "fail"]] = []
     state: list[Literal["open", "fixed", "rejected", "deferred"]] = []
@@ -206,11 +207,8 @@ class Check(Tool):
         return [self._call(self.text.encode("utf-8", "replace"), text="-" if self.text else "")]
 
 
-class RunRules(Tool):
+class RunRules(ScopedTool):
     """Judge all notes, or these, by the rule gates, free of charge, and store what they find."""
-
-    gates: _Gates = []
-    notes: _Notes = []
 
     def calls(self, runner: str) -> Sequence[Call]:
         return [self._call(all_gates=not self.gates)]

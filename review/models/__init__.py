@@ -26,7 +26,6 @@ from review.models.reviews import (
     ReviewPairQuerySet,
     ReviewText,
     latest_of,
-    rationales,
 )
 from review.models.snapshots import (
     DatabaseClock,

@@ -14,7 +14,6 @@ from review.models.snapshots import (
     FileSnapshot,
     KbPath,
     ModelPartition,
-    NamedKeys,
     batched,
     check,
     index,
@@ -50,15 +49,8 @@ _NAMES = {
     "note_size": F("note_snapshot__byte_size"),
 }
 _KEEP_TEXT = "INSERT INTO review_texts (pair_id, text) VALUES (%s, %s)"
-# From the events themselves: they need not be sent a second time.
-_SAID = "note_snapshot_id, gate_snapshot_id, decision"
-_POINT_AT = f"""
-INSERT INTO review_current_acceptances (model_partition_id, note_id, gate_id, event_id, {_SAID})
-SELECT model_partition_id, note_id, gate_id, id, accepted_note_snapshot_id, accepted_gate_snapshot_id,
-    decision FROM acceptance_events WHERE id IN ({{}})
-ON CONFLICT (model_partition_id, note_id, gate_id) DO UPDATE SET event_id = excluded.event_id,
-    {", ".join(f"{name} = excluded.{name}" for name in _SAID.split(", "))}
-"""  # noqa: S608
+_KEY = ("model_partition_id", "note_id", "gate_id")
+_TEXTS = ("note_snapshot_id", "gate_snapshot_id", "decision")
 
 
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
@@ -252,9 +244,10 @@ class CurrentAcceptanceQuerySet(models.QuerySet["CurrentAcceptance"]):
 
     def point_at(self, events: Sequence[Acceptance]) -> None:
         """Move the keys of `events` (saved, one a key) to them; call after `move_acceptances`."""
-        with connections[self.db].cursor() as cursor:
-            keys = ",".join(str(event.pk) for event in events)
-            cursor.execute(_POINT_AT.format(keys or "NULL"))
+        copied = [{name: getattr(event, name) for name in _KEY + _TEXTS} for event in events]
+        rows = [CurrentAcceptance(event=it, **of) for it, of in zip(events, copied, strict=True)]
+        moved = ("event_id", *_TEXTS)
+        self.bulk_create(rows, 500, update_conflicts=True, unique_fields=_KEY, update_fields=moved)
 
 
 class CurrentAcceptance(models.Model):
@@ -333,15 +326,6 @@ def latest_of(fingerprints: Iterable[str], rows: Any = Disposition.objects) -> d
     return found
 
 
-def rationales(pair_ids: Iterable[int]) -> dict[int, str]:
-    """Return the texts of the reviews of pairs."""
-    found: dict[int, str] = {}
-    for chunk in batched(pair_ids, 5000):
-        rows = ReviewText.objects.filter(pair_id__in=NamedKeys(chunk))
-        found.update(rows.values_list("pair_id", "text"))
-    return found
-
-
 class FindingState(models.Model):
     """Derived, and rebuildable: what the queue filters, counts and sorts by, without joins.
 
@@ -376,6 +360,14 @@ class FindingState(models.Model):
     seen = CharField(max_length=12)
     state = CharField(max_length=12)
     decided_sha256 = CharField(max_length=64, blank=True, default="")
+    # Set by the queue; a review's own row has no text.
+    state_now: str
+    since: str
+    rank: int
+    text: str | None
+    quote: str | None
+    line: int | None
+    accepted_at: datetime
 
     class Meta:
         db_table = "review_finding_states"
@@ -390,3 +382,11 @@ class FindingState(models.Model):
             index("finding_state_deferred", "note", where=Q(state=DispositionState.DEFERRED)),
         ]
         constraints = [unique("finding_state_once", "event ordinal")]
+
+    @property
+    def cursor(self) -> tuple[int, str, str, int]:
+        return self.rank, self.note_path, self.gate_path, self.ordinal
+
+    @property
+    def row_id(self) -> str:
+        return f"finding-{self.finding_id}" if self.finding_id else f"review-{self.pair_id}"

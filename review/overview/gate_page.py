@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
@@ -10,7 +11,7 @@ from itertools import islice
 from django.db.models import Count, Exists, Max, OuterRef
 
 from review.calibration.calibration import AgreementJson, GateRecordJson
-from review.documents.base import Document, ProblemJson, from_row, problem_json
+from review.documents.base import Document, Problems, from_row, grouped
 from review.domain.diffs.words import WordDiff, word_diff
 from review.knowledge_base import Corpus, Gate, UnreadableFile
 from review.models import Disposition, FileSnapshot, Finding, KbPath
@@ -52,17 +53,16 @@ class ExampleJson(Document, kw_only=True):
     holds: bool | None
 
 
-class GatePageJson(Document, kw_only=True):
+class GatePageJson(Document, kw_only=True, tag_field="schema", tag="gate/1"):
     """The answer of a gate's page; `gate` is null when its file is gone or cannot be used."""
 
-    schema: str = "gate/1"
     gate_id: str
     gate: GateJson | None
     partitions: list[GateCoverJson]
     dispositions: dict[str, int]
     texts: list[GateTextJson]
     examples: list[ExampleJson]
-    problems: list[ProblemJson]
+    problems: Problems
     records: list[GateRecordJson] = []
     agreement: list[AgreementJson] | None = None
 
@@ -95,7 +95,7 @@ def read_gate_page(
         dispositions=_dispositions(path_id) | {DispositionState.OPEN.value: open_findings},
         texts=_texts(path_id, gate),
         examples=list(islice(_examples(corpus, gate), 20)) if gate else [],
-        problems=[problem_json(item) for item in corpus.gates.problems if item.path == path],
+        problems=[item for item in corpus.gates.problems if item.path == path],
     )
 
 
@@ -108,13 +108,17 @@ def change_since(gate: Gate, snapshot_id: int) -> WordDiff | None:
 
 def gate_covers(states: PairStates) -> dict[str, list[GateCoverJson]]:
     """Count the pairs of each gate in every partition that must judge it; by gate path."""
-    covers: dict[str, list[GateCoverJson]] = {}
-    for partition in states.partitions:
-        for gate, count in zip(states.gates, states.count(partition, states.notes), strict=True):
-            counts, decided = {it: count[it] for it in STATES}, sum(count[it] for it in DECIDED)
-            cover = [GateCoverJson(partition, counts, decided)] if count else []
-            covers[gate.path] = covers.get(gate.path, []) + cover
-    return covers
+
+    def cover(partition: str, count: Counter[str]) -> GateCoverJson:
+        decided = sum(count[it] for it in DECIDED)
+        return GateCoverJson(partition, {it: count[it] for it in STATES}, decided)
+
+    return grouped(
+        (gate.path, cover(partition, count))
+        for partition in states.partitions
+        for gate, count in zip(states.gates, states.count(partition, states.notes), strict=True)
+        if count
+    )
 
 
 def _dispositions(path_id: int | None) -> dict[str, int]:

@@ -8,15 +8,20 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from review import models
-from review.documents.base import Document, ProblemJson, from_row, problem_json, timestamp
+from review.documents.base import (
+    AcceptedJson,
+    Document,
+    Problems,
+    from_row,
+    timestamp,
+)
 from review.domain.paths import lens_of, normalise_path
 from review.domain.staleness import Digests, regions_of, staleness_reasons
 from review.findings.states import QueueFindingJson, read_findings_now
-from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, Problem, UnreadableFile
+from review.knowledge_base import Corpus, Gate, NoSuchNote, NoteFacts, UnreadableFile
 from review.reviews.pair_states import FRESH, Obligations, read_obligations
 from review.selection.documents import ChangeJson
 from review.selection.freshness import ChangeReader
-from review.settings import Config
 from review.vocabulary import (
     GRAVITY,
     OPEN_JOB_STATUSES,
@@ -101,18 +106,11 @@ class NotePairJson(Document, kw_only=True):
         return "<1" if 0 < percent < 1 else f"{percent:.0f}"
 
 
-class NoteEventJson(Document, kw_only=True):
-    """One acceptance of the note's past; `review_pair_id` is null for an override."""
+class NoteEventJson(AcceptedJson, kw_only=True):
+    """One acceptance of the note's past."""
 
     acceptance_event_id: int
-    gate_id: str
-    model_partition: str
-    kind: str
     decision: str
-    review_pair_id: int | None
-    actor: str
-    reason: str
-    at: str | None
     note_sha256: str
     note_snapshot_id: int
 
@@ -124,10 +122,9 @@ class NoteFindingJson(Document, kw_only=True):
     finding: QueueFindingJson
 
 
-class NoteJson(Document, kw_only=True):
+class NoteJson(Document, kw_only=True, tag_field="schema", tag="note/1"):
     """The answer of a note's page; `sha256` is null when it is gone or cannot be read."""
 
-    schema: str = "note/1"
     note_path: str
     sha256: str | None
     title: str
@@ -138,7 +135,7 @@ class NoteJson(Document, kw_only=True):
     unjudged_gates: list[str]
     findings: list[NoteFindingJson]
     history: list[NoteEventJson]
-    problems: list[ProblemJson]
+    problems: Problems
 
 
 HISTORY = 30
@@ -167,7 +164,7 @@ def read_note_page(
     _require_note(corpus, path, note_id, text)
     accepted = _accepted(note_id)
     sha256 = facts.sha256 if facts else None
-    obligations = read_obligations(corpus.config)
+    obligations = read_obligations(corpus)
     gates = [gate for gate in corpus.gates.gates if facts and gate.requirement.applies(facts.kind)]
     reader = _PairReader(corpus, path, facts, gates, accepted)
     pairs = reader.read(note_id, partitions, obligations)
@@ -183,14 +180,14 @@ def read_note_page(
         pairs=pairs,
         unjudged_gates=[gate.gate_id for gate in unjudged],
         findings=_findings(corpus, path, sha256, accepted),
-        history=_history(note_id, before, corpus.config),
-        problems=[problem_json(problem) for problem in problems],
+        history=_history(note_id, before, corpus),
+        problems=problems,
     )
     texts = models.FileSnapshot.objects.filter(path_id=note_id).order_by("-captured_at", "-pk")
     return NotePage(document, text, texts.first() if text is None else None)
 
 
-def _now(corpus: Corpus, path: str) -> tuple[NoteFacts | None, str | None, Iterable[Problem]]:
+def _now(corpus: Corpus, path: str) -> tuple[NoteFacts | None, str | None, Problems]:
     try:
         note = corpus.read_note(path)
     except UnreadableFile as refused:
@@ -218,7 +215,8 @@ def _accepted(note_id: int | None) -> list[models.CurrentAcceptance]:
     rows = models.CurrentAcceptance.objects.filter(model_partition__in=partitions, note_id=note_id)
     evidence = "event__review_pair"
     snapshots = ("note_snapshot", "gate_snapshot", f"{evidence}__note_snapshot")
-    related = ("gate", "model_partition", "event", f"{evidence}__note", f"{evidence}__gate")
+    named = (f"{evidence}__{name}" for name in ("note", "gate", "job"))
+    related = ("gate", "model_partition", "event", *named)
     rows = rows.select_related(*related, *snapshots)
     return list(rows.defer(*(f"{name}__text" for name in snapshots)).order_by("-event_id"))
 
@@ -354,7 +352,7 @@ def _findings(
     return sorted((it for _mark, it in by_line), key=lambda it: -GRAVITY[it.finding.severity])
 
 
-def _history(note_id: int | None, before: int | None, config: Config) -> list[NoteEventJson]:
+def _history(note_id: int | None, before: int | None, corpus: Corpus) -> list[NoteEventJson]:
     """The newest acceptances, one more than a page shows."""
     related = ("gate", "model_partition", "note_snapshot")
     rows = models.Acceptance.objects.filter(note_id=note_id).select_related(*related)
@@ -365,7 +363,7 @@ def _history(note_id: int | None, before: int | None, config: Config) -> list[No
             NoteEventJson,
             row,
             acceptance_event_id=row.pk,
-            gate_id=config.gate_label(row.gate.path),
+            gate_id=corpus.config.gate_label(row.gate.path),
             model_partition=row.model_partition.name,
             at=timestamp(row.accepted_at),
             note_sha256=row.note_snapshot.content_sha256,

@@ -42,12 +42,10 @@ class FoundFindingJson(Document, kw_only=True):
     text: str
 
 
-class FoundReviewJson(Document, kw_only=True):
+class FoundReviewJson(FoundNoteJson, kw_only=True):
     review_pair_id: int
-    note_path: str
     gate_id: str
     decision: str
-    excerpt: str
 
 
 class JumpJson(Document):
@@ -58,10 +56,9 @@ class JumpJson(Document):
     text: str = ""
 
 
-class SearchJson(Document, kw_only=True):
+class SearchJson(Document, kw_only=True, tag_field="schema", tag="search/1"):
     """The answer of a search, the best first; `complete` is false while texts are indexed."""
 
-    schema: str = "search/1"
     query: str
     complete: bool
     counts: dict[str, int]

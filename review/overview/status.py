@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from django.db.models import Count
 
-from review.documents.base import Document, ProblemJson, no_gate_found, no_note_found, problem_json
+from review.documents.base import Document, Problems, no_gate_found, no_note_found
 from review.jobs.costs import CostsJson
 from review.jobs.leases import Processes, abandoned_jobs
 from review.jobs.provenance import unknown_partitions
@@ -24,7 +24,6 @@ from review.selection.documents import PairReasonJson, RenameJson
 from review.selection.freshness import in_flight
 from review.selection.names import find_renames, is_there, live_acceptances
 from review.selection.select import SelectionRequest, is_trivial, select_targets
-from review.settings import Config
 from review.store.errors import store_name
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
@@ -72,7 +71,7 @@ class StepJson(Document, kw_only=True):
     command: str
 
 
-class StatusJson(Document, kw_only=True):
+class StatusJson(Document, kw_only=True, tag_field="schema", tag="review-status/1"):
     """The answer of `review_status`.
 
     `uncovered` counts applicable pairs that are fresh in no partition; `queue` the entries of the
@@ -82,7 +81,6 @@ class StatusJson(Document, kw_only=True):
     `next_steps` are what to do, in order.
     """
 
-    schema: str = "review-status/1"
     notes: int
     gates: int
     uncovered: int
@@ -92,7 +90,7 @@ class StatusJson(Document, kw_only=True):
     queue: dict[str, int]
     needs_a_look: int
     orphans: list[OrphanJson]
-    problems: list[ProblemJson]
+    problems: Problems
     tripped: str | None
     costs: CostsJson | None = None
     notices: list[str] = []
@@ -135,7 +133,7 @@ def read_status(
             read_looks(corpus, LookRequest(model_partition=model_partition)).needs_a_look
         ),
         orphans=find_orphans(corpus, states),
-        problems=[problem_json(problem) for problem in states.problems],
+        problems=states.problems,
         tripped=None,
         skips=list(_skips(states)),
     )
@@ -143,7 +141,7 @@ def read_status(
     if status.orphans:
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     unknown = [*unknown_partitions([model_partition], config=config), *corpus.idle_settings()]
-    status.notices = [*_notices(status, config=config, is_gate=bool(fail_on)), *unknown]
+    status.notices = [*_notices(status, corpus, is_gate=bool(fail_on)), *unknown]
     steps = _next_steps(status, corpus, states, is_whole=model_partition is None)
     status.next_steps = [
         StepJson(what=what, count=count, command=f"commonplace {command}")
@@ -162,15 +160,15 @@ def _skips(states: PairStates) -> Iterator[PairReasonJson]:
                 yield PairReasonJson(note_path=note.path, gate_id=gate.gate_id, reason=reason)
 
 
-def _notices(status: StatusJson, *, config: Config, is_gate: bool) -> Iterator[str]:
+def _notices(status: StatusJson, corpus: Corpus, *, is_gate: bool) -> Iterator[str]:
     """Explain zeros that mean no note, or no review: on a first day, in a clone."""
     gates = (gate for partition in status.partitions for gate in partition.gates)
     decided = any(any(gate.decisions.values()) for gate in gates)
     how = "; to fail where a pair has no review, use --fail-on stale" * is_gate
     reviewed = decided or status.jobs[JobStatus.COMPLETED] or status.needs_a_look
     notices = {
-        no_note_found(config.note_roots): not status.notes,
-        no_gate_found(config.gates_folder): not status.gates,
+        no_note_found(corpus.config.note_roots): not status.notes,
+        no_gate_found(corpus.config.gates_folder): not status.gates,
         f"{store_name()} holds no review yet, so the queue is empty{how}": not reviewed,
     }
     return (notice for notice, is_so in notices.items() if is_so)
@@ -220,18 +218,15 @@ def find_orphans(corpus: Corpus, states: PairStates) -> list[OrphanJson]:
 
     A file that was left out for a problem, or that lies outside the note roots, still exists.
     """
-    known = {problem.path for problem in states.problems}
     orphans = []
     for kind, paths in states.gone.items():
-        unknown = (path for path in paths if path not in known)
-        gone = [path for path in unknown if not is_there(corpus, path, kind=kind)]
+        gone = [path for path in paths if not is_there(corpus, path, kind=kind)]
         live = live_acceptances(kind, KbPath.objects.ids(gone))
         orphans += [OrphanJson(path, kind, count) for path, count in live.items()]
     return sorted(orphans, key=lambda orphan: (orphan.path, orphan.kind))
 
 
 def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
-    decisions = states.decisions.get(name, {})
     gates = [
         GateStatusJson(
             gate_id=gate.gate_id,
@@ -241,7 +236,7 @@ def read_coverage(states: PairStates, name: str) -> PartitionStatusJson:
             gate_changed=count[Staleness.GATE_CHANGED.value],
             note_changed=count[Staleness.NOTE_CHANGED.value],
             decisions={
-                word.value: decisions.get(gate.path, Counter())[word]
+                word.value: states.decisions.get((name, gate.path, word.value), 0)
                 for word in ACCEPTING_DECISIONS
             },
         )

@@ -21,7 +21,13 @@ from review.documents.base import from_row
 from review.domain.finding_identity import own_finding_text
 from review.domain.paths import lens_of
 from review.domain.printing import safe_cell
-from review.findings.states import QueueEntryJson, QueueFindingJson, QuoteFinder, QuoteNow
+from review.findings.states import (
+    QueueEntryJson,
+    QueueFindingJson,
+    QuoteFinder,
+    QuoteNow,
+    rationales,
+)
 from review.knowledge_base import Corpus, NoteList, Problem, in_order
 from review.models import (
     CurrentAcceptance,
@@ -30,19 +36,16 @@ from review.models import (
     FindingState,
     batched,
     latest_of,
-    rationales,
 )
 from review.queue.columns import QueueSort
 from review.queue.queue import (
     AGES,
     FILTERS,
-    LINE_COLUMNS,
     OLDER,
     PRESENT,
     Queue,
     QueueCursor,
     QueueFilter,
-    QueueLine,
 )
 from review.selection.names import is_below, within
 from review.vocabulary import Decision, DispositionState, NoteNow, Seen, Severity
@@ -83,7 +86,7 @@ class WarnQueue:
 class QueuePageRow(NamedTuple):
     """A line on a page, with its entry and finding; `disposition` is the last one, if any."""
 
-    line: QueueLine
+    line: FindingState
     entry: QueueEntryJson
     finding: QueueFindingJson
     disposition: Disposition | None
@@ -127,7 +130,7 @@ def read_warn_queue(
 
 
 def read_entries(
-    queue: Queue, corpus: Corpus, lines: Iterable[QueueLine]
+    queue: Queue, corpus: Corpus, lines: Iterable[FindingState]
 ) -> Iterator[QueueEntryJson]:
     """Yield the entries of lines in the order of the queue; each text is read once."""
     quotes = QuoteFinder(corpus)
@@ -135,7 +138,9 @@ def read_entries(
     for chunk in batched(reviews, _AT_ONCE):
         texts = rationales(found[0].pair_id for found in chunk)
         quotes.load({found[0].pair_id for found in chunk if found[0].since == NoteNow.CHANGED})
-        decided = (line for found in chunk for line in found if line.state != DispositionState.OPEN)
+        decided = (
+            line for found in chunk for line in found if line.state_now != DispositionState.OPEN
+        )
         latest = latest_of(line.fingerprint for line in decided)
         for found in chunk:
             yield make_entry(queue, found, quotes, latest, texts.get(found[0].pair_id))
@@ -143,7 +148,7 @@ def read_entries(
 
 def make_entry(
     queue: Queue,
-    lines: Sequence[QueueLine],
+    lines: Sequence[FindingState],
     quotes: QuoteFinder,
     decided: Mapping[str, Disposition],
     rationale: str | None = None,
@@ -156,7 +161,7 @@ def make_entry(
         first,
         gate_id=gate_id,
         lens=lens_of(gate_id),
-        model_partition=queue.partitions[first.partition_id],
+        model_partition=queue.partitions[first.model_partition_id],
         review_pair_id=first.pair_id,
         note_changed_since=first.since != NoteNow.SAME,
         later_pass_in=queue.passed_in(first),
@@ -202,7 +207,9 @@ def read_entry_page(
     return list(read_entries(queue, corpus, found)), end if end and queue.after(end, 1) else None
 
 
-def _finding(line: QueueLine, quotes: QuoteFinder, decided: Disposition | None) -> QueueFindingJson:
+def _finding(
+    line: FindingState, quotes: QuoteFinder, decided: Disposition | None
+) -> QueueFindingJson:
     quote = line.quote or ""
     now = QuoteNow(line.line if line.since == NoteNow.SAME else None, is_gone=False)
     if line.since == NoteNow.CHANGED:
@@ -213,7 +220,7 @@ def _finding(line: QueueLine, quotes: QuoteFinder, decided: Disposition | None) 
         text=own_finding_text(line.decision) if line.text is None else line.text,
         quote=quote,
         line_now=now.line,
-        status=line.state,
+        status=line.state_now,
         regressed=line.seen == Seen.REGRESSED,
         quote_gone=now.is_gone,
         of_whole_review=line.finding_id is None,
@@ -342,10 +349,9 @@ def _step_below(folder: str, tops: Sequence[str]) -> str:
 
 _REMARKS_AT_ONCE = 500
 _TEXTS = Prefetch("read_snapshot", FileSnapshot.objects.defer("text"))
-_values = attrgetter(*(name.replace("__", ".") for name in LINE_COLUMNS))
 
 
-def read_remarks(queue: Queue, corpus: Corpus) -> Iterator[QueueLine]:
+def read_remarks(queue: Queue, corpus: Corpus) -> Iterator[FindingState]:
     """Yield them by place, of the latest review of a pair that has any, under the filters of the queue.
 
     Left out are pairs that the queue has a review of, notes that are gone, and gates that changed.
@@ -372,7 +378,8 @@ def read_remarks(queue: Queue, corpus: Corpus) -> Iterator[QueueLine]:
             row.state_now = DispositionState.OPEN.value if is_over else row.state
             is_same = row.read_snapshot.content_sha256 == now
             row.since, row.rank = (NoteNow.SAME if is_same else NoteNow.CHANGED), 0
-            line = QueueLine._make(_values(row))
+            found, row.accepted_at = row.finding, row.event.accepted_at
+            row.text, row.quote, row.line = found.text, found.quote, found.note_line
             is_shown = pair not in queued_pairs and latest[pair] == row.event_id
-            if is_shown and line.state in filters["states"] and not queue.why_muted(line):
-                yield line
+            if is_shown and row.state_now in filters["states"] and not queue.why_muted(row):
+                yield row

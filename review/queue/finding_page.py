@@ -17,7 +17,7 @@ from review.errors import InputRejected
 from review.findings import states
 from review.knowledge_base import Corpus, UnreadableFile
 from review.queue.entries import make_entry
-from review.queue.queue import Queue, QueueLine
+from review.queue.queue import Queue
 from review.vocabulary import AcceptanceKind, Decision, NoteNow, Seen
 
 _MAX_HISTORY = 50
@@ -32,7 +32,7 @@ class FindingPage(NamedTuple):
     """
 
     document: states.FindingPageJson
-    line: QueueLine
+    line: models.FindingState
     passage: tuple[PassageLine, ...]
     passage_is_old: bool
     gate_description: str
@@ -62,20 +62,24 @@ def read_finding(fingerprint: str, *, queue: Queue, corpus: Corpus) -> FindingPa
         dispositions=[
             from_row(states.DispositionJson, it, disposition=it.state) for it in dispositions
         ],
-        occurrences=list(map(_occurrence, occurrences)),
+        occurrences=[
+            from_row(
+                states.OccurrenceJson,
+                it.pair,
+                review_pair_id=it.pair_id,
+                severity=it.severity,
+                text=it.text,
+                model_partition=it.pair.job.model_partition.name,
+            )
+            for it in occurrences
+        ],
     )
     described = (gate.description for gate in corpus.gates.gates if gate.path == line.gate_path)
     about = next(described, "")
     return FindingPage(document, line, passage, is_old, about, pair, dispositions, occurrences)
 
 
-def _occurrence(row: models.Finding) -> states.OccurrenceJson:
-    partition = row.pair.job.model_partition.name
-    said = {"severity": row.severity, "text": row.text, "model_partition": partition}
-    return from_row(states.OccurrenceJson, row.pair, review_pair_id=row.pair_id, **said)
-
-
-def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
+def _in_queue(fingerprint: str, queue: Queue) -> tuple[models.FindingState, str] | None:
     """Return a line of the queue, and the reason if it is not shown."""
     rows = queue.every_row().filter(fingerprint=fingerprint)
     current = rows.filter(queue.condition("gate_now"))
@@ -91,7 +95,7 @@ def _in_queue(fingerprint: str, queue: Queue) -> tuple[QueueLine, str] | None:
     return latest, later if current.exists() else why
 
 
-def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
+def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[models.FindingState, str]:
     """Return the latest report of a finding that no current acceptance rests on, as a line."""
     found = states.find_finding(fingerprint)
     if found is None:
@@ -113,27 +117,23 @@ def _out_of_queue(fingerprint: str, corpus: Corpus) -> tuple[QueueLine, str]:
     key = Q(note_id=keys[found.note_path], gate_id=keys[found.gate_path])
     passed = models.CurrentAcceptance.objects.filter(key, decision=Decision.PASS)
     others = passed.exclude(model_partition=pair.job.model_partition)
-    line = QueueLine(
+    line = models.FindingState(
         note_path=found.note_path,
         gate_path=found.gate_path,
         ordinal=found.ordinal,
-        event_id=0,
-        pair_id=pair.pk,
-        finding_id=row.pk,
-        partition_id=pair.job.model_partition_id,
+        pair=pair,
+        finding=row,
+        model_partition_id=pair.job.model_partition_id,
         decision=pair.decision,
         severity=row.severity,
         fingerprint=fingerprint,
-        state=now.state.value,
         seen=Seen.REGRESSED if now.regressed else seen,
-        since=NoteNow.GONE if digest is None else note_now,
         first_at=first_at,
         passed_in=",".join(map(str, others.values_list("model_partition_id", flat=True))),
-        text=row.text,
-        quote=row.quote,
-        line=row.note_line,
-        accepted_at=read_at,
     )
+    line.state_now, line.rank, line.accepted_at = now.state.value, 0, read_at
+    line.text, line.quote, line.line = row.text, row.quote, row.note_line
+    line.since = NoteNow.GONE if digest is None else note_now
     return line, _why_out(key, pair)
 
 
@@ -164,7 +164,7 @@ def _passage(
     return () if line is None else cut_passage(text, line=line, quote=finding.quote), is_old
 
 
-def _occurrences(line: QueueLine) -> list[models.Finding]:
+def _occurrences(line: models.FindingState) -> list[models.Finding]:
     """Return other reports of it, under its fingerprint here or where it was before."""
     finding_id = line.finding_id or 0
     own = models.Finding.objects.filter(pk=finding_id).values("fingerprint")

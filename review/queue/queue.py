@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 
@@ -81,53 +81,14 @@ class QueueFilter:
     sort: QueueSort = QueueSort.PLACE
 
 
-class QueueLine(NamedTuple):
-    """A finding in the queue; a review's own has ordinal 0 and neither text nor quote.
-
-    `line` is in the text that the reviewer read; `passed_in` are keys of partitions.
-    """
-
-    note_path: str
-    gate_path: str
-    ordinal: int
-    event_id: int
-    pair_id: int
-    finding_id: int | None
-    partition_id: int
-    decision: str
-    severity: str
-    fingerprint: str
-    state: str
-    seen: str
-    since: str
-    first_at: datetime
-    passed_in: str
-    text: str | None
-    quote: str | None
-    line: int | None
-    accepted_at: datetime
-    rank: int = 0
-
-    @property
-    def cursor(self) -> QueueCursor:
-        return self.rank, self.note_path, self.gate_path, self.ordinal
-
-    @property
-    def row_id(self) -> str:
-        return f"finding-{self.finding_id}" if self.finding_id else f"review-{self.pair_id}"
-
-
 _ORDER = ("note_path", "gate_path", "ordinal")
-# Where a field of a line is not a column of its own name.
-_RENAMED = {
-    "partition_id": "model_partition_id",
-    "state": "state_now",
-    "text": "finding__text",
-    "quote": "finding__quote",
-    "line": "finding__note_line",
-    "accepted_at": "event__accepted_at",
+# Of other tables, joined for lines alone: an instance of each would double the time.
+_SHOWN = {
+    "text": F("finding__text"),
+    "quote": F("finding__quote"),
+    "line": F("finding__note_line"),
+    "accepted_at": F("event__accepted_at"),
 }
-LINE_COLUMNS = tuple(_RENAMED.get(name, name) for name in QueueLine._fields)
 
 
 class Queue:
@@ -149,11 +110,10 @@ class Queue:
         self._as_of = now and now.replace(minute=0, second=0, microsecond=0)
         self._folder = gates.folder
         self.gates, gate_texts = gate_keys(gates.gates)
-        self._keys = {path: key for key, path in self.gates.items()}
         self._order = _ORDER if wanted.sort is QueueSort.PLACE else ("rank", *_ORDER)
         self._muted = {
             path: muted[gate_id]
-            for path in self._keys
+            for path in self.gates.values()
             if (gate_id := self.gate_id(path)) in muted and gate_id not in wanted.gates
         }
         self.filters = self._stored_filters()
@@ -192,19 +152,19 @@ class Queue:
 
     def lines(
         self, rows: _Rows | None = None, *, limit: int | None = None, backwards: bool = False
-    ) -> Iterator[QueueLine]:
+    ) -> Iterator[FindingState]:
         """Yield the lines of some rows, or of all that match, in the order of the queue."""
         order = [f"-{name}" for name in self._order] if backwards else self._order
-        ordered = (self.rows() if rows is None else rows).order_by(*order)
-        return map(QueueLine._make, ordered.values_list(*LINE_COLUMNS)[:limit].iterator(2000))
+        lines = (self.rows() if rows is None else rows).annotate(**_SHOWN)
+        return lines.order_by(*order)[:limit].iterator(2000)
 
-    def after(self, cursor: QueueCursor | None, limit: int) -> list[QueueLine]:
+    def after(self, cursor: QueueCursor | None, limit: int) -> list[FindingState]:
         return list(self.lines(cursor and self._beyond(cursor, "gt"), limit=limit))
 
-    def next(self, cursor: QueueCursor) -> QueueLine | None:
+    def next(self, cursor: QueueCursor) -> FindingState | None:
         return next(iter(self.after(cursor, 1)), None)
 
-    def before(self, cursor: QueueCursor) -> QueueLine | None:
+    def before(self, cursor: QueueCursor) -> FindingState | None:
         return next(self.lines(self._beyond(cursor, "lt"), limit=1, backwards=True), None)
 
     def rank(self, cursor: QueueCursor) -> int:
@@ -226,7 +186,7 @@ class Queue:
         cursors = self.rows().order_by(*self._order).values_list("rank", *_ORDER)
         return cursors[first - 1] if first else None
 
-    def of(self, fingerprints: Iterable[str]) -> list[QueueLine]:
+    def of(self, fingerprints: Iterable[str]) -> list[FindingState]:
         return list(self.lines(self.rows().filter(fingerprint__in=list(fingerprints))))
 
     def fingerprints(self) -> list[str]:
@@ -264,12 +224,11 @@ class Queue:
         ages = (*AGES, OLDER) if self._as_of else ()
         return make_ranking(self.wanted.sort, self.filters["gate_now"], ages, self.gate_id)
 
-    def why_last(self, line: QueueLine) -> str | None:
+    def why_last(self, line: FindingState) -> str | None:
         """Return why a line comes after those of other gates, if it does."""
-        gate = self._keys.get(line.gate_path, 0)
-        return self.ranking.sinks_because.get((gate, line.partition_id))
+        return self.ranking.sinks_because.get((line.gate_id, line.model_partition_id))
 
-    def why_muted(self, line: QueueLine) -> str:
+    def why_muted(self, line: FindingState) -> str:
         why = self._muted.get(line.gate_path)
         return f"its gate is muted: {why}" if why else ""
 
@@ -303,23 +262,20 @@ class Queue:
     def gate_id(self, gate_path: str) -> str:
         return gate_label(gate_path, self._folder)
 
-    def passed_in(self, line: QueueLine) -> tuple[str, ...]:
+    def passed_in(self, line: FindingState) -> tuple[str, ...]:
         """Return the partitions that passed the line's note and gate after its review was accepted."""
         keys = line.passed_in.split(",") if line.passed_in else ()
         return tuple(sorted(self.partitions[int(key)] for key in keys))
 
     def every_row(self) -> _Rows:
         """Return the rows under no filter, including those of gates that changed or are gone."""
-        notes, columns = self.notes, {}
-        if self._as_of:
-            steps = [When(first_at__gt=self._as_of - AGES[name], then=Value(name)) for name in AGES]
-            columns["age"] = Case(*steps, default=Value(OLDER))
-        return FindingState.objects.annotate(
-            state_now=Case(
+        notes = self.notes
+        columns: dict[str, Case] = {
+            "state_now": Case(
                 When(pk__in=NamedKeys(notes.reopened), then=Value(DispositionState.OPEN.value)),
                 default=F("state"),
             ),
-            since=Case(
+            "since": Case(
                 When(note_id__in=NamedKeys(notes.gone), then=Value(NoteNow.GONE.value)),
                 When(
                     note_id__in=NamedKeys(notes.changed),
@@ -328,9 +284,12 @@ class Queue:
                 ),
                 default=Value(NoteNow.SAME.value),
             ),
-            shown=Case(When(self._latest(), then=Value(1)), default=Value(0)),
-            **columns,
-        ).annotate(rank=self.ranking.rank)
+            "shown": Case(When(self._latest(), then=Value(1)), default=Value(0)),
+        }
+        if self._as_of:
+            steps = [When(first_at__gt=self._as_of - AGES[name], then=Value(name)) for name in AGES]
+            columns["age"] = Case(*steps, default=Value(OLDER))
+        return FindingState.objects.annotate(**columns).annotate(**{"rank": self.ranking.rank})
 
     def _stored_filters(self) -> dict[str, Sequence[Any]]:
         """Return the filters that are set, of those that do not depend on the files."""

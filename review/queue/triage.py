@@ -18,19 +18,16 @@ from review.knowledge_base import Corpus
 from review.models import Disposition, FindingState, ReviewStore, batched, latest_of
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
+from review.selection.documents import KeyJson
 from review.selection.names import is_there
 from review.settings import Config
 from review.vocabulary import DispositionState
 
 
-class DisposedJson(Document, kw_only=True):
+class DisposedJson(KeyJson, kw_only=True, tag_field="schema", tag="dispose-finding/1"):
     """The answer of `dispose_finding`; `was` is null for a finding without an earlier disposition."""
 
-    schema: str = "dispose-finding/1"
     fingerprint: str
-    note_path: str
-    gate_path: str
-    gate_id: str
     severity: str
     text: str
     disposition: str
@@ -39,10 +36,9 @@ class DisposedJson(Document, kw_only=True):
     note_sha256: str
 
 
-class DisposedAllJson(Document, kw_only=True):
+class DisposedAllJson(Document, kw_only=True, tag_field="schema", tag="dispose-finding/1"):
     """The answer of `dispose_finding -`, in the order of the lines."""
 
-    schema: str = "dispose-finding/1"
     findings: list[DisposedJson]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
-from review.documents.base import Document, from_row, grouped
+from review.documents.base import Document, ListJson, from_row, grouped
 from review.domain.grouping import Group
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_job
@@ -54,16 +54,13 @@ class RecoverableJson(Document, kw_only=True):
     bundle_output_path: str
 
 
-class RecoveryListJson(Document, kw_only=True):
+class RecoveryListJson(ListJson, kw_only=True, tag_field="schema", tag="recover-review-jobs/1"):
     """The answer of `recover_review_jobs --action list`; a job can be in two lists."""
 
-    schema: str = "recover-review-jobs/1"
     action: str = "list"
     abandoned: list[RecoverableJson]
     ready: list[RecoverableJson]
     failed: list[RecoverableJson]
-    next: str | None = None
-    summary: dict[str, dict[str, int]] = {}
 
 
 class LeftOutJson(Document):
@@ -89,10 +86,9 @@ class RecoveredJson(Document):
     kept: int | None = None
 
 
-class RecoveryJson(Document, kw_only=True):
+class RecoveryJson(Document, kw_only=True, tag_field="schema", tag="recover-review-jobs/1"):
     """The answer of the other actions; after `dry_run` nothing moved."""
 
-    schema: str = "recover-review-jobs/1"
     action: str
     dry_run: bool
     done: list[RecoveredJson]

@@ -23,10 +23,9 @@ _MAX_NAME_BYTES = 200
 _HASH_LENGTH = 8
 
 
-class ExportedJson(Document, kw_only=True):
+class ExportedJson(Document, kw_only=True, tag_field="schema", tag="export-reviews/1"):
     """The answer of `export_reviews`; `left` are files of an earlier export, of no acceptance now."""
 
-    schema: str = "export-reviews/1"
     format: str
     output: str
     reviews: int = 0
@@ -53,15 +52,19 @@ class ExportedReview:
 
 
 COLUMNS = tuple(field.name for field in fields(ExportedReview) if field.name != "text")
-_FIELDS = (
-    "note_path", "gate_path", "model_partition", "review_pair_id", "gate_hash", "note_hash",
-    "decision", "kind", "recorded_at", "actor", "reason", "text",
-)  # fmt: skip
-_ROW = (
-    "note__path", "gate__path", "model_partition__name", "event__review_pair_id",
-    "gate_snapshot__content_sha256", "note_snapshot__content_sha256", "decision", "event__kind",
-    "event__accepted_at", "event__actor", "event__reason",
-)  # fmt: skip
+_ROW = {
+    "note_path": "note__path",
+    "gate_path": "gate__path",
+    "model_partition": "model_partition__name",
+    "review_pair_id": "event__review_pair_id",
+    "gate_hash": "gate_snapshot__content_sha256",
+    "note_hash": "note_snapshot__content_sha256",
+    "decision": "decision",
+    "kind": "event__kind",
+    "recorded_at": "event__accepted_at",
+    "actor": "event__actor",
+    "reason": "event__reason",
+}
 
 
 def exported_reviews(
@@ -76,9 +79,9 @@ def exported_reviews(
     for chunk in batched(notes, 20):
         rows: Any = CurrentAcceptance.objects.filter(
             model_partition__in=partitions, note__in=[key for _path, key in chunk]
-        ).values_list(*_ROW, text)
+        ).values_list(*_ROW.values(), text)
         for values in sorted(rows, key=itemgetter(0, 1, 2)):
-            row = dict(zip(_FIELDS, values, strict=True))
+            row = dict(zip((*_ROW, "text"), values, strict=True))
             by = f"Accepted by {row.pop('actor')} without a review: {row.pop('reason')}\n"
             said = (row.pop("text") or "") if row["review_pair_id"] else by
             row |= {"recorded_at": timestamp(row["recorded_at"]) or "", "text": said}

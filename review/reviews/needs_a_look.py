@@ -11,11 +11,17 @@ from datetime import datetime
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
-from review.acceptance.decide import PairOfAnotherModel, set_decision
-from review.documents.base import Document, from_row, problem_json
+from review.acceptance.decide import PairOfAnotherModel, RereadJson, set_decision
+from review.documents.base import Document, from_row
 from review.domain.finding_identity import review_fingerprint
 from review.domain.paths import lens_of
-from review.findings.states import LookJson, LooksJson, QueueFindingJson, read_findings_now
+from review.findings.states import (
+    LookJson,
+    LooksJson,
+    QueueFindingJson,
+    rationales,
+    read_findings_now,
+)
 from review.knowledge_base import Corpus
 from review.models import (
     UNDECIDED,
@@ -26,12 +32,10 @@ from review.models import (
     NamedKeys,
     ReviewPair,
     latest_of,
-    rationales,
 )
 from review.protocol.decision import read_review
 from review.protocol.quote_location import quote_lines
-from review.selection.names import below, within
-from review.settings import Config
+from review.selection.names import within
 from review.vocabulary import (
     ACCEPTING_DECISIONS,
     QUEUED_DECISIONS,
@@ -52,7 +56,6 @@ class LookRequest:
 
     notes: tuple[str, ...] = ()
     gate_paths: tuple[str, ...] = ()
-    gate_folders: tuple[str, ...] = ()
     model_partition: str | None = None
 
 
@@ -82,14 +85,12 @@ def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJso
     looks = [
         look
         for item, findings in zip(reviewed, found, strict=True)
-        if not _is_settled(look := _look(item, reasons[item[0].pk], findings, corpus.config))
+        if not _is_settled(look := _look(item, reasons[item[0].pk], findings, corpus))
     ]
     texts = rationales(look.review_pair_id for look in looks)
     for look in looks:
         look.rationale = texts.get(look.review_pair_id)
-    return LooksJson(
-        needs_a_look=looks, problems=[problem_json(problem) for problem in listed.problems]
-    )
+    return LooksJson(needs_a_look=looks, problems=listed.problems)
 
 
 def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
@@ -192,8 +193,6 @@ def _scoped(pairs: QuerySet[ReviewPair], request: LookRequest) -> QuerySet[Revie
         pairs = pairs.filter(job__model_partition__name=request.model_partition)
     if request.gate_paths:
         pairs = pairs.filter(gate__path__in=request.gate_paths)
-    if request.gate_folders:
-        pairs = pairs.filter(below(request.gate_folders, field="gate__path"))
     return pairs
 
 
@@ -217,10 +216,10 @@ def _look(
     item: tuple[ReviewPair, str, str],
     why: LookReason,
     findings: list[QueueFindingJson],
-    config: Config,
+    corpus: Corpus,
 ) -> LookJson:
     pair, note_path, gate_path = item
-    gate_id = config.gate_id(gate_path)
+    gate_id = corpus.config.gate_id(gate_path)
     return LookJson(
         note_path=note_path,
         gate_path=gate_path,
@@ -236,21 +235,7 @@ def _look(
     )
 
 
-class RereadJson(Document):
-    """A review that has a decision now; `accepted` is null in a dry run."""
-
-    review_pair_id: int
-    note_path: str
-    gate_path: str
-    gate_id: str
-    model_partition: str
-    decision: str
-    accepted: bool | None
-    not_accepted_because: str | None
-
-
-class RereadReviewsJson(Document, kw_only=True):
-    schema: str = "reread-reviews/1"
+class RereadReviewsJson(Document, kw_only=True, tag_field="schema", tag="reread-reviews/1"):
     dry_run: bool
     decided: list[RereadJson]
     still_unknown: int
@@ -260,7 +245,7 @@ REASON = "the stored review was read again"
 
 
 def reread_reviews(
-    *, actor: str, dry_run: bool, config: Config, now: datetime
+    *, actor: str, dry_run: bool, corpus: Corpus, now: datetime
 ) -> RereadReviewsJson:
     """Decide the unanswered reviews of the partition's own models whose text states a decision."""
     found = undecided_pairs(LookRequest()).filter(not_accepted=NotAccepted.DECISION_UNKNOWN)
@@ -273,13 +258,19 @@ def reread_reviews(
         if decision not in ACCEPTING_DECISIONS:
             continue
         if dry_run:
-            gate_id = config.gate_id(pair.gate.path)
-            names = (pair.note.path, pair.gate.path, gate_id, pair.job.model_partition.name)
-            decided.append(RereadJson(pair_id, *names, decision.value, None, None))
+            found_now = RereadJson(
+                review_pair_id=pair_id,
+                note_path=pair.note.path,
+                gate_path=pair.gate.path,
+                gate_id=corpus.config.gate_id(pair.gate.path),
+                model_partition=pair.job.model_partition.name,
+                decision=decision.value,
+            )
+            decided.append(found_now)
             continue
         with suppress(PairOfAnotherModel):
             done = set_decision(
-                pair_id, decision, reason=REASON, actor=actor, config=config, now=now
+                pair_id, decision, reason=REASON, actor=actor, config=corpus.config, now=now
             )
             decided.append(from_row(RereadJson, done))
     return RereadReviewsJson(

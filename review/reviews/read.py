@@ -11,26 +11,22 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from review import models
-from review.documents.base import Document, from_row, timestamp
+from review.documents.base import Document, SaidJson, from_row, timestamp
 from review.domain import paths
 from review.errors import InputRejected
-from review.findings.states import QueueFindingJson, read_findings_now
+from review.findings.states import DecidedPairJson, QueueFindingJson, read_findings_now
 from review.jobs.provenance import contradicting_models, partition_contradicts
 from review.knowledge_base import Corpus, UnreadableFile
 from review.protocol.telemetry import telemetry_models
-from review.settings import Config
 from review.vocabulary import PairStatus, ProblemCode
 
 _TEXTS = ("note_snapshot__text", "gate_snapshot__text")
 
 
-class PersonDecisionJson(Document, kw_only=True):
+class PersonDecisionJson(SaidJson, kw_only=True):
     """A person's decision about a review, made after parsing; the last one counts."""
 
     decision: str
-    actor: str
-    reason: str
-    at: str | None
 
 
 class FileStateJson(Document, kw_only=True):
@@ -71,7 +67,7 @@ class AcceptanceJson(Document, kw_only=True):
     gate_sha256: str
 
 
-class ReviewJson(Document, kw_only=True):
+class ReviewJson(DecidedPairJson, kw_only=True):
     """One completed review.
 
     `decision` is the one that counts, `parsed_decision` what the text was read as. `acceptance` is
@@ -79,14 +75,7 @@ class ReviewJson(Document, kw_only=True):
     `note` and `gate` say how the reviewed text relates to today's files.
     """
 
-    review_pair_id: int
     review_job_id: int
-    note_path: str
-    gate_path: str
-    gate_id: str
-    lens: str
-    model_partition: str
-    decision: str
     parsed_decision: str
     decision_source: str | None
     problem: str | None
@@ -104,15 +93,11 @@ class ReviewJson(Document, kw_only=True):
     text: str
 
 
-class RenderedJson(Document, kw_only=True):
+class RenderedJson(Document, kw_only=True, tag_field="schema", tag="render-review/1"):
     """The answer of `render_review`; `unreviewed` are acceptances without a review as evidence."""
 
-    schema: str = "render-review/1"
     reviews: list[ReviewJson]
     unreviewed: list[AcceptanceJson]
-
-
-class NoReview(InputRejected): ...
 
 
 @dataclass(frozen=True)
@@ -148,7 +133,7 @@ def read_reviews(corpus: Corpus, request: HistoryRequest) -> RenderedJson:
     if request.pair_id is not None:
         shown = [_one(request.pair_id, current)]
     else:
-        shown, unreviewed = _of_note(request, current, corpus.config)
+        shown, unreviewed = _of_note(request, current, corpus)
     digests = {note: _digest(note, corpus.read_note) or "" for _pair, note, *_rest in shown}
     reviewed = [(pair, note, gate) for pair, note, gate, *_rest in shown]
     findings = read_findings_now(corpus, reviewed, digests=digests)
@@ -156,21 +141,23 @@ def read_reviews(corpus: Corpus, request: HistoryRequest) -> RenderedJson:
         reviews=[
             _review_json(item, found, corpus) for item, found in zip(shown, findings, strict=True)
         ],
-        unreviewed=[_acceptance_json(row, corpus.config) for row in unreviewed],
+        unreviewed=[_acceptance_json(row, corpus) for row in unreviewed],
     )
 
 
 def _one(pair_id: int, current: Any) -> _Shown:
     pair = _pairs().filter(pk=pair_id).first()
     if pair is None:
-        raise NoReview(
+        raise InputRejected(
             f"no review pair {pair_id} in this store",
+            "no-review",
             hint="pairs and their ids are in: commonplace review_job_list --json",
         )
     if pair.status != PairStatus.COMPLETED:
-        raise NoReview(
+        raise InputRejected(
             f"pair {pair_id} has no review: it is {pair.status}, and its job {pair.job_id} is"
             f" {pair.job.status}",
+            "no-review",
             hint=f"its prompt is {pair.job.prompt_path}",
         )
     accepted = current.filter(
@@ -180,8 +167,9 @@ def _one(pair_id: int, current: Any) -> _Shown:
 
 
 def _of_note(
-    request: HistoryRequest, current: Any, config: Config
+    request: HistoryRequest, current: Any, corpus: Corpus
 ) -> tuple[list[_Shown], list[models.CurrentAcceptance]]:
+    config = corpus.config
     note_path = paths.path_below(str(config.root), request.note)
     gate_path = paths.path_below(str(config.root), request.gate) if request.gate else ""
     if gate_path and not gate_path.startswith(f"{config.gates_folder}/"):
@@ -213,7 +201,7 @@ def _pairs() -> QuerySet[models.ReviewPair]:
     ).defer(*_TEXTS)
 
 
-def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoReview:
+def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> InputRejected:
     """The refusal; names what the note has reviews of, else notes that have reviews."""
     by = f" by {gate_path}" if gate_path else ""
     where = f" in partition {request.model_partition}" if request.model_partition else ""
@@ -225,11 +213,11 @@ def _none_of(note_path: str, gate_path: str, request: HistoryRequest) -> NoRevie
         gates = sorted({gate for gate, _partition in known})
         near = paths.near_matches(gate_path, gates) if gate_path not in gates else (gate_path,)
         names = sorted(f"{gate} in {name}" for gate, name in known if gate in (near or gates))
-        return NoReview(what, hint=f"it has reviews by {', '.join(names[:5])}")
+        return InputRejected(what, "no-review", hint=f"it has reviews by {', '.join(names[:5])}")
     reviewed = models.KbPath.objects.filter(pk__in=reviews.values("note_id"))
     lacks = f"what it lacks: commonplace review_target_selector --all-gates --note {shlex.quote(note_path)}"
     hint = paths.did_you_mean(note_path, reviewed.values_list("path", flat=True))
-    return NoReview(what, hint=hint or lacks)
+    return InputRejected(what, "no-review", hint=hint or lacks)
 
 
 def _review_json(shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Corpus) -> ReviewJson:
@@ -261,22 +249,22 @@ def _review_json(shown: _Shown, findings: Sequence[QueueFindingJson], corpus: Co
         not_accepted_because=pair.not_accepted or None,
         is_current=accepted is not None and accepted.event.review_pair_id == pair.pk,
         later_review_pair_id=later.order_by("-pk").values_list("pk", flat=True).first(),
-        acceptance=_acceptance_json(accepted, corpus.config) if accepted else None,
+        acceptance=_acceptance_json(accepted, corpus) if accepted else None,
         note=_file_state(note_path, pair.note_snapshot.content_sha256, corpus.read_note),
         gate=_file_state(gate_path, pair.gate_snapshot.content_sha256, corpus.gate),
-        provenance=_provenance(pair.job, corpus.config),
+        provenance=_provenance(pair.job, corpus),
         findings=list(findings),
         result_path=pair.result_path or None,
         text=pair.review_text.text,
     )
 
 
-def _acceptance_json(row: models.CurrentAcceptance, config: Config) -> AcceptanceJson:
+def _acceptance_json(row: models.CurrentAcceptance, corpus: Corpus) -> AcceptanceJson:
     return from_row(
         AcceptanceJson,
         row.event,
         note_path=row.note.path,
-        gate_id=config.gate_label(row.gate.path),
+        gate_id=corpus.config.gate_label(row.gate.path),
         model_partition=row.model_partition.name,
         decision=row.decision,
         note_sha256=row.note_snapshot.content_sha256,
@@ -284,9 +272,9 @@ def _acceptance_json(row: models.CurrentAcceptance, config: Config) -> Acceptanc
     )
 
 
-def _provenance(job: models.ReviewJob, config: Config) -> ProvenanceJson:
+def _provenance(job: models.ReviewJob, corpus: Corpus) -> ProvenanceJson:
     claim, partition = job.self_reported_model, job.model_partition.name
-    problem = None
+    problem, config = None, corpus.config
     if claim and partition_contradicts(partition, (claim,), config=config):
         problem = (
             f"the output says it was written by {claim!r}, another model than those of the job's"

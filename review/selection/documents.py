@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from review.documents.base import Document, ProblemJson
+from review.documents.base import Document, Problems
 
 
 class RenameJson(Document):
@@ -90,16 +90,15 @@ class SelectionInput(msgspec.Struct, kw_only=True):
     targets: list[msgspec.Raw]
 
 
-class SelectionJson(Document, kw_only=True):
+class SelectionJson(Document, kw_only=True, tag_field="schema", tag=SELECTION_SCHEMA):
     """The answer of `review_target_selector`; the command streams it."""
 
-    schema: str = SELECTION_SCHEMA
     mode: str
     model_partition: str | None
     targets: list[TargetJson]
     diffs: list[DiffJson]
     counts: dict[str, int]
-    problems: list[ProblemJson]
+    problems: Problems
     renames: list[RenameJson] = []
     left_out: dict[str, int] = {}
     next: str | None = None

@@ -77,9 +77,6 @@ class Scope:
         self.path_ids: Mapping[str, int] = dict(named)
         self.gates_of_kind = cache(self._find_gates)
 
-    def gates_of(self, note: NoteFacts) -> tuple[Gate, ...]:
-        return self.gates_of_kind(note.kind)
-
     def acceptances(self) -> QuerySet[CurrentAcceptance]:
         """Return the current acceptances of the notes; of all notes where these are many."""
         rows = CurrentAcceptance.objects.all()

@@ -11,7 +11,7 @@ from posixpath import basename, split
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from review.documents.base import Document, ProblemJson, from_row, problem_json
+from review.documents.base import Document, ListJson, Problems, from_row, grouped
 from review.domain.paths import gate_path_of, normalise_path, path_below
 from review.errors import InputRejected
 from review.knowledge_base import (
@@ -55,16 +55,13 @@ class GateJson(Document, kw_only=True):
     severity: str | None = None
 
 
-class GatesJson(Document, kw_only=True):
+class GatesJson(ListJson, kw_only=True, tag_field="schema", tag="resolve-gates/1"):
     """The answer of `resolve_gates`; with a note, `gates` are those that apply to it."""
 
-    schema: str = "resolve-gates/1"
     note_path: str | None
     gates: list[GateJson]
     not_applicable: list[str]
-    problems: list[ProblemJson]
-    next: str | None = None
-    summary: dict[str, dict[str, int]] = {}
+    problems: Problems
 
 
 def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
@@ -82,7 +79,7 @@ def list_gates(corpus: Corpus, names: Sequence[str], *, note: str) -> GatesJson:
         note_path=found.path if found else None,
         gates=list(map(gate_json, kept)),
         not_applicable=[gate.gate_id for gate in gates if gate not in kept],
-        problems=list(map(problem_json, problems)),
+        problems=problems,
     )
 
 
@@ -309,17 +306,15 @@ def _accepted(key: int | OuterRef, *, kind: str) -> QuerySet[CurrentAcceptance]:
 
 def _identical(gone: Iterable[str], new: Mapping[str, str]) -> Iterator[RenameJson]:
     """Pairs of equal bytes, each path once; of several copies the one with the same name first."""
-    by_digest = defaultdict(list)
-    for path, sha256 in new.items():
-        by_digest[sha256].append(path)
+    by_digest = grouped((sha256, path) for path, sha256 in new.items())
     taken: set[str] = set()
     for chunk in batched(sorted(gone), 500):
         rows = FileSnapshot.objects.filter(path__path__in=chunk).order_by("path__path", "-pk")
         for old, sha256 in rows.values_list("path__path", "content_sha256"):
-            if by_digest[sha256] and old not in taken:
+            if (paths := by_digest.get(sha256)) and old not in taken:
                 name = basename(old)
-                path = min(by_digest[sha256], key=lambda path: (basename(path) != name, path))
-                by_digest[sha256].remove(path)
+                path = min(paths, key=lambda path: (basename(path) != name, path))
+                paths.remove(path)
                 taken.add(old)
                 yield _rename(old, path, 1.0)
 

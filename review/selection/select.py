@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import F
 from django.db.models.functions import Coalesce
 
-from review.documents.base import cursor_of, key_of, problem_json, timestamp
+from review.documents.base import cursor_of, key_of, timestamp
 from review.domain.diffs.words import changed_words, unified_diff, word_diff
 from review.errors import UsageRefused
 from review.knowledge_base import (
@@ -115,7 +115,7 @@ class Selection:
             self.left_out += left_out
         scope = Scope(corpus, notes=notes, gates=gates)
         if notes and not request.all_gates:
-            applied = {gate.path for note in notes for gate in scope.gates_of(note)}
+            applied = {gate.path for note in notes for gate in scope.gates_of_kind(note.kind)}
             self._leave_out("applies-to-none", len(gates) - len(applied))
         self._compare(scope)
 
@@ -155,7 +155,7 @@ class Selection:
             targets=[],
             diffs=[],
             counts=dict(self.counts),
-            problems=[problem_json(problem) for problem in self.problems],
+            problems=self.problems,
             renames=self.renames(),
             left_out=self.left_out,
         )
@@ -209,7 +209,7 @@ class Selection:
         notes = {note.path: note for note in scope.notes}
         self._open_jobs = in_flight(partition, note_paths=list(notes)) if partition else {}
         counts["in-flight"] = sum(
-            any(gate.path == gate_path for gate in scope.gates_of(notes[note_path]))
+            any(gate.path == gate_path for gate in scope.gates_of_kind(notes[note_path].kind))
             for note_path, gate_path in self._open_jobs
             if note_path in notes
         )

@@ -52,7 +52,7 @@ _BUILDERS: tuple[tuple[str, bytes, str, str], ...] = (
 _PACKAGE = Path(__file__).parents[1]
 
 
-class InitJson(Document, kw_only=True):
+class InitJson(Document, kw_only=True, tag_field="schema", tag="review-init/1"):
     """The answer of `review_init`; `differing` are kept files that the starter set has otherwise.
 
     `flavour` is the dialect that the notes seem to be in, `next` the command to type next; `roots`
@@ -60,7 +60,6 @@ class InitJson(Document, kw_only=True):
     files that are no notes for their ending `.mdx`.
     """
 
-    schema: str = "review-init/1"
     into: str
     dry_run: bool
     created: list[str]

@@ -41,10 +41,9 @@ class TableCopiedJson(Document, kw_only=True):
     removed: int = 0
 
 
-class StoreCopyJson(Document, kw_only=True):
+class StoreCopyJson(Document, kw_only=True, tag_field="schema", tag="review-store-copy/1"):
     """The answer of `review_store_copy`; `target_was` is `missing`, `empty` or `whole`."""
 
-    schema: str = "review-store-copy/1"
     source: str
     target: str
     store_id: str

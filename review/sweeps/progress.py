@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from review.documents.base import Document, ProblemJson
+from review.documents.base import Document, Problems
 from review.jobs.costs import PricedEstimateJson
 from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson, RefusedJob, SkippedJson
 from review.jobs.leases import JobNotClaimable, LeaseLost
@@ -121,7 +121,7 @@ class SweepJson(Document, kw_only=True):
     skipped_pairs: list[SkippedJson] = []
     cost: SweepCostJson
     seconds: float
-    problems: list[ProblemJson] = []
+    problems: Problems = []
     renames: list[RenameJson] = []
     resets_at: str | None = None
     fixes: list[FixJson] = []
@@ -236,7 +236,7 @@ class Tally:
     salvaged: list[SalvagedJson] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     skipped_pairs: list[SkippedJson] = field(default_factory=list)
-    _problems: dict[tuple[str, str, str], ProblemJson] = field(default_factory=dict)
+    problems: Problems = ()
     _failures: dict[tuple[str, str], FailureGroupJson] = field(default_factory=dict)
 
     def add(self, update: JobUpdate) -> None:
@@ -263,18 +263,11 @@ class Tally:
         if len(self.skipped_pairs) < _SHOWN_SKIPPED:
             self.skipped_pairs.append(item)
 
-    def add_problems(self, problems: Iterable[ProblemJson]) -> None:
-        self._problems |= {(item.path, item.code, item.message): item for item in problems}
-
     @property
     def failures(self) -> list[FailureGroupJson]:
         """Failed jobs by reason, the most frequent first."""
         groups = self._failures.values()
         return sorted(groups, key=lambda group: (-group.jobs, group.failure_code, group.reason))
-
-    @property
-    def problems(self) -> list[ProblemJson]:
-        return [self._problems[key] for key in sorted(self._problems)]
 
     def _count_run(self, run: JobRun) -> None:
         document, missing = run.document, len(run.missing)

@@ -11,7 +11,7 @@ from itertools import chain
 
 import msgspec
 
-from review.documents.base import from_row, problem_json, timestamp
+from review.documents.base import from_row, timestamp
 from review.domain.grouping import Group, group_targets
 from review.errors import ReviewError
 from review.ingest.parse import names_of
@@ -21,7 +21,7 @@ from review.jobs.create import ALREADY_QUEUED, FRESH, CreateRequest, create_jobs
 from review.jobs.files import finish_job_files
 from review.jobs.job_documents import CreatedJson, JobJson, PlannedJobJson, RefusedJob, SkippedJson
 from review.jobs.leases import JobNotClaimable
-from review.knowledge_base import Corpus
+from review.knowledge_base import Corpus, in_order
 from review.models import ReviewJob, batched
 from review.recovery.close import orphaned_jobs, salvage_job
 from review.recovery.recover import replace_job
@@ -100,7 +100,7 @@ def create_wanted(
     )
     create = partial(create_jobs, wanted, to_create, config=worker.config, now=worker.clock())
     created = retry_while_busy(create, stop=worker.stop)
-    tally.add_problems(created.problems)
+    tally.problems = in_order([*tally.problems, *created.problems])
     return created
 
 
@@ -301,7 +301,7 @@ def _select(corpus: Corpus, request: SweepRequest, tally: progress.Tally) -> lis
     targets = [from_row(TargetInput, target, reason="") for target in selection.targets()]
     tally.counts, tally.left_out = dict(selection.counts), selection.left_out
     tally.pairs_in_all, tally.renames = len(targets), selection.renames()
-    tally.add_problems(problem_json(problem) for problem in selection.problems)
+    tally.problems = in_order([*tally.problems, *selection.problems])
     return targets
 
 

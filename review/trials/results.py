@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import chain
 
-from review.documents.base import Document, ProblemJson, from_row, problem_json
+from review.documents.base import Document, Problems, from_row, grouped
 from review.domain.grouping import Group, group_targets
 from review.domain.staleness import body_ratio
 from review.domain.statistics import Proportion
 from review.errors import InputRejected
 from review.jobs.create import JobFactory
-from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText, Problem
+from review.knowledge_base import Corpus, DraftPair, Gate, GateCase, NoteText
 from review.models import ReviewPair, batched
 from review.protocol.prompt import VERSION, framed
 from review.runners.rules.judge import RULES, judge
@@ -78,13 +77,12 @@ class GateResultJson(Document, kw_only=True):
     flips: PortionJson
     missed: int
     cases: list[CaseResultJson]
-    problems: list[ProblemJson]
+    problems: Problems
 
 
-class GateTestJson(Document, kw_only=True):
+class GateTestJson(Document, kw_only=True, tag_field="schema", tag="review-gate-test/1"):
     """The answer of `review_gate_test`; `planned` are the cases of each job of a dry run."""
 
-    schema: str = "review-gate-test/1"
     gates: list[GateResultJson]
     open_job_ids: list[int] = []
     failed_job_ids: list[int] = []
@@ -92,10 +90,9 @@ class GateTestJson(Document, kw_only=True):
     planned: list[list[str]] | None = None
 
 
-class GateSeedJson(Document, kw_only=True):
+class GateSeedJson(Document, kw_only=True, tag_field="schema", tag="review-gate-seed/1"):
     """The answer of `review_gate_seed`: a prompt for a model, or the text of a case."""
 
-    schema: str = "review-gate-seed/1"
     gate_id: str
     note_path: str
     prompt: str | None = None
@@ -119,13 +116,12 @@ def read_gate_results(
         if gate.rule in RULES:
             tried.add(RULES_PARTITION)
         for name in partitions or sorted(tried):
-            cases = []
-            for case in read.cases:
-                if name == RULES_PARTITION:
-                    decision = judge_case(corpus, gate, case.text, case.note_path)
-                    cases.append(_case_json(case, [decision]))
-                else:
-                    cases.append(_case_of_runs(case, gate, runs.get((case.sha256, name), [])))
+            cases = [
+                _case_json(case, [judge_case(corpus, gate, case.text, case.note_path)])
+                if name == RULES_PARTITION
+                else _case_of_runs(case, gate, runs.get((case.sha256, name), []))
+                for case in read.cases
+            ]
             found.append(_gate_json(gate, name, cases, read.problems))
     return found
 
@@ -137,10 +133,10 @@ def _runs(gate: Gate, cases: Iterable[GateCase]) -> Mapping[tuple[str, str], lis
         note__path__in={case.note_path for case in cases},
         gate__path=gate.path,
     ).select_related("job__model_partition", "note_snapshot", "gate_snapshot")
-    runs: defaultdict[tuple[str, str], list[ReviewPair]] = defaultdict(list)
-    for pair in rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("pk"):
-        runs[pair.note_snapshot.content_sha256, pair.job.model_partition.name].append(pair)
-    return runs
+    pairs = rows.defer("note_snapshot__text", "gate_snapshot__text").order_by("pk")
+    return grouped(
+        ((pair.note_snapshot.content_sha256, pair.job.model_partition.name), pair) for pair in pairs
+    )
 
 
 def _case_of_runs(case: GateCase, gate: Gate, runs: Sequence[ReviewPair]) -> CaseResultJson:
@@ -178,14 +174,15 @@ def _case_json(case: GateCase, decisions: list[str], state: str = MEASURED) -> C
 
 
 def _gate_json(
-    gate: Gate, partition: str, cases: list[CaseResultJson], problems: Iterable[Problem]
+    gate: Gate, partition: str, cases: list[CaseResultJson], problems: Problems
 ) -> GateResultJson:
     counted = [case for case in cases if not case.draft]
     # By case, for each of its runs that decided, whether it flagged the case.
-    flags = []
-    for case in counted:
-        decided = [word for word in case.decisions if word in ACCEPTING_DECISIONS]
-        flags.append((case.expect, [word in QUEUED_DECISIONS for word in decided]))
+    decided = [[it for it in case.decisions if it in ACCEPTING_DECISIONS] for case in counted]
+    flags = [
+        (case.expect, [word in QUEUED_DECISIONS for word in words])
+        for case, words in zip(counted, decided, strict=True)
+    ]
 
     def flagged(expect: Expectation) -> PortionJson:
         tried = [of_case for expected, of_case in flags if expected == expect and of_case]
@@ -203,7 +200,7 @@ def _gate_json(
         flips=_portion([len(set(of_case)) > 1 for of_case in again], cases=len(again)),
         missed=sum(case.missed for case in counted),
         cases=cases,
-        problems=[problem_json(problem) for problem in problems],
+        problems=problems,
     )
 
 

@@ -35,10 +35,9 @@ class BusyCheck(CheckResult):
     """A check that a retry may do: the store is busy, or its server does not answer."""
 
 
-class DoctorJson(Document, kw_only=True):
+class DoctorJson(Document, kw_only=True, tag_field="schema", tag="review-doctor/1"):
     """The answer of `review_doctor`; `problems` counts the checks that found what remains."""
 
-    schema: str = "review-doctor/1"
     checks: list[CheckResult]
     problems: int
 

@@ -130,4 +130,4 @@ class TestFiles:
 
         write_note(root, "a.md", NOTE + "\nMore.\n")
 
-        assert [line.state for line in queue_of(root).lines()] == ["open"]
+        assert [line.state_now for line in queue_of(root).lines()] == ["open"]

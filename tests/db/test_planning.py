@@ -118,7 +118,7 @@ class TestCreate:
     def test_makes_no_job_of_an_empty_selection(self, root):
         result = create(root, make_selection())
 
-        assert (result.jobs, result.skipped, result.problems) == ([], [], [])
+        assert (result.jobs, result.skipped, result.problems) == ([], [], ())
         assert not ReviewJob.objects.exists()
 
     def test_makes_more_jobs_than_fit_into_one_transaction(self, root, monkeypatch):
@@ -213,7 +213,7 @@ class TestTokenLimit:
 
         assert packed(result) == [["a.md prose/x"], ["a.md prose/y"]]
         assert all(job.estimated_prompt_tokens <= limit for job in result.jobs)
-        assert result.problems == []
+        assert result.problems == ()
 
     def test_leaves_a_prompt_at_the_limit_whole(self, root):
         pairs = [AX, ("a.md", "prose/y")]
@@ -264,7 +264,7 @@ class TestTokenLimit:
         result = create(root, selection, max_prompt_tokens=3_000)
 
         assert packed(result) == [["a.md prose/x"]]
-        assert (result.skipped, result.problems) == ([], [])
+        assert (result.skipped, result.problems) == ([], ())
 
     def test_is_lifted_for_one_call(self, root):
         write_note(root, "a.md", "# Long\n\n" + "word " * 20_000)

@@ -49,13 +49,15 @@ def structs_of(schema):
     for module in pkgutil.walk_packages(review.__path__, "review."):
         if module.name.endswith("documents"):
             import_module(module.name)
-    structs = subclasses_of(Document)
+    structs = dict.fromkeys(subclasses_of(Document))
     return [
-        struct
-        for struct in dict.fromkeys(structs)
-        for field in msgspec.structs.fields(struct)
-        if field.encode_name == "schema" and field.default == schema
+        struct for struct in structs if schema in (struct.__struct_config__.tag, set_by(struct))
     ]
+
+
+def set_by(struct):
+    """The schema of a document that more than one command gives, each with its own."""
+    return next((it.default for it in msgspec.structs.fields(struct) if it.name == "schema"), None)
 
 
 def unknown_keys(value, kind):
@@ -67,7 +69,7 @@ def unknown_keys(value, kind):
     if isinstance(kind, type) and issubclass(kind, Document):
         if not isinstance(value, dict):
             return [] if value is None else [str(value)]
-        known = get_type_hints(kind)
+        known = get_type_hints(kind) | {"schema": str}
         inner = [
             key
             for name in value.keys() & known.keys()
@@ -129,7 +131,7 @@ class TestSection:
             )
 
     def fits(self, document, struct):
-        names = set(struct.__struct_encode_fields__)
+        names = {"schema", *struct.__struct_encode_fields__}
         return document.keys() == names and not unknown_keys(document, struct)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from review.documents.base import NotThisDocument, decode
-from review.documents.typed_reviews import ReviewBlockJson
+from review.documents.base import NotThisDocument, ReviewBlockJson, decode
 from review.errors import InputRejected, UsageRefused
 from review.ingest.ingest import ingest_jobs, ingest_ready, submit_reviews
 from review.ingest.load import IngestRequest

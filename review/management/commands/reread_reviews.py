@@ -15,7 +15,7 @@ class Command(ReviewCommand):
 
     def run(self, options: Options) -> None:
         result = reread_reviews(
-            actor=options["actor"], dry_run=options["dry_run"], config=self.config, now=self.now
+            actor=options["actor"], dry_run=options["dry_run"], corpus=self.corpus, now=self.now
         )
         verb = "would be decided" if result.dry_run else "decided"
         self.show(

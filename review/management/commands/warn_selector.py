@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import chain
 from operator import attrgetter
 
-from review.documents.base import count_by, problem_json
+from review.documents.base import count_by
 from review.findings.states import LookJson, QueueEntryJson, QueueFindingJson, QueueJson
 from review.jobs.provenance import unknown_partitions
 from review.management import kit
@@ -95,7 +95,7 @@ class Command(kit.ReadingCommand):
             document = QueueJson(
                 entries=part,
                 deleted_notes=list(gone) if following is None else [],
-                problems=[problem_json(problem) for problem in queue.problems],
+                problems=queue.problems,
                 waiting_findings=queue.queue.waiting,
                 muted_findings=queue.queue.muted,
                 summary=summary,

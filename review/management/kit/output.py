@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from review import settings
 from review.check import formats
-from review.documents.base import Key, ProblemJson, count_by, cursor_of, encode, grouped, key_of
+from review.documents.base import Key, count_by, cursor_of, encode, grouped, key_of
 from review.domain.problems import Problem
 from review.errors import ExitCode
 from review.findings.states import QueueFindingJson
@@ -48,7 +48,7 @@ def summary_line(counts: Mapping[str, int]) -> str:
 _PROBLEMS_SHOWN = 5
 
 
-def problem_lines(problems: Iterable[Problem | ProblemJson]) -> Iterator[str]:
+def problem_lines(problems: Iterable[Problem]) -> Iterator[str]:
     """One line for each problem; of one code the first few, and the number of the others."""
     for code, found in grouped((str(problem.code), problem) for problem in problems).items():
         for problem in found[:_PROBLEMS_SHOWN]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from review.domain.printing import count_words
 from review.web.core.cached import (
     Answer,
     calibration,

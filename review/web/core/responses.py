@@ -100,7 +100,6 @@ def _where_from(request: HttpRequest) -> str:
 
 
 NEXT = "next"
-_LEVELS = {"success": messages.SUCCESS, "info": messages.INFO, "warning": messages.WARNING}
 CHANGE_JOBS = "review.change_reviewjob"  # the permission to request reviews, and to recover jobs
 
 
@@ -147,7 +146,7 @@ def report(request: HttpRequest, **said: str) -> None:
     """Say what was done, and what was not, on the next page: texts by level, empty for none."""
     for level, text in said.items():
         if text:
-            messages.add_message(request, _LEVELS[level], text)
+            getattr(messages, level)(request, text)
 
 
 def after_post(request: HttpRequest, default: str, *, focus: str = "") -> HttpResponse:

@@ -115,6 +115,7 @@ register.filter("labelled", label)
 # `{{ 1|counted:"job" }}` is "1 job", `{{ 2|counted:"entry,entries" }}` is "2 entries".
 register.filter("counted", count_words)
 register.filter("quoted", shlex.quote)
+register.filter("grouped", lambda number: f"{number:,}")  # 12345 as 12,345
 
 _MOMENT = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z")
 
@@ -204,12 +205,6 @@ def cut_start(text: str, folder: str) -> str:
 def moments(text: str) -> str:
     """Moments inside a sentence, to the minute: 2026-01-31 09:30 UTC."""
     return _MOMENT.sub(r"\1 \2 UTC", text)
-
-
-@register.filter
-def grouped(number: int) -> str:
-    """12345 as 12,345."""
-    return f"{number:,}"
 
 
 @register.filter

@@ -19,7 +19,6 @@ from msgspec import UNSET
 from review import settings
 from review.acceptance.ack_selection import Pick, request_reviews
 from review.domain.paths import MAX_PATH_BYTES
-from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.jobs import board
 from review.jobs.files import output_states
@@ -189,8 +188,8 @@ def request_picks(
     )
     jobs = [job for answer in answers for job in answer.jobs]
     skipped = [item for answer in answers for item in answer.skipped]
-    pairs = count_words(sum(job.pair_count for job in jobs), "pair")
-    made = f"Requested: {pairs} in {count_words(len(jobs), 'queued job')}."
+    pairs = core.count_words(sum(job.pair_count for job in jobs), "pair")
+    made = f"Requested: {pairs} in {core.count_words(len(jobs), 'queued job')}."
     named = [f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped]
     core.report(
         request,
@@ -277,7 +276,7 @@ def recover_jobs(request: HttpRequest, action: str, *, around: Mapping[str, Any]
     jobs = board.show_jobs(ids, config=settings.current())
     context = {
         **around,
-        "title": f"{action.capitalize()}: {count_words(len(ids), 'job')}",
+        "title": f"{action.capitalize()}: {core.count_words(len(ids), 'job')}",
         "action": action,
         "plans": _plans(answer.done, jobs, wanted),
         "refused": answer.refused,
@@ -365,7 +364,7 @@ def _outcome(item: RecoveredJson) -> str:
     parts = (
         f"job {item.review_job_id} is {item.status}",
         item.replaced_by and f"job {item.replaced_by} takes its place",
-        item.left_out and f"{count_words(len(item.left_out), 'pair')} left out",
+        item.left_out and f"{core.count_words(len(item.left_out), 'pair')} left out",
         item.ingested and item.ingested.failure_reason,
         *item.problems,
     )

@@ -56,10 +56,9 @@ class MatrixRowJson(Document):
     states: list[str | None]
 
 
-class MatrixJson(Document, kw_only=True):
+class MatrixJson(Document, kw_only=True, tag_field="schema", tag="matrix/1"):
     """The answer of the matrix; the partition is empty for the best state of any."""
 
-    schema: str = "matrix/1"
     model_partition: str
     mode: str
     folder: str

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from review import settings
 from review.acceptance.ack_selection import Pick
 from review.calibration.calibration import read_calibration
-from review.documents.base import Document, ProblemJson, grouped, problem_json, timestamp
+from review.documents.base import Document, Problems, grouped, timestamp
 from review.domain.diffs.words import word_diff
 from review.domain.staleness import regions_of
 from review.knowledge_base import Corpus, Gate, NoteFacts, UnreadableFile
@@ -51,14 +51,13 @@ class NoteRowJson(Document):
     counts: dict[str, dict[str, int]]
 
 
-class NotesJson(Document, kw_only=True):
+class NotesJson(Document, kw_only=True, tag_field="schema", tag="notes/1"):
     """The answer of the list of notes; `next` is null on the last page."""
 
-    schema: str = "notes/1"
     total: int
     notes: list[NoteRowJson]
     next: str | None
-    problems: list[ProblemJson]
+    problems: Problems
     counted_at: str | None
 
 
@@ -110,7 +109,7 @@ def notes(request: HttpRequest) -> HttpResponse:
             total=len(listing.chosen),
             notes=rows,
             next=paged.next_document,
-            problems=[problem_json(problem) for problem in states.problems],
+            problems=states.problems,
             counted_at=timestamp(answer.at),
         ),
     )
@@ -166,12 +165,9 @@ def _row(
 def _facets(filters: Filters, listing: NoteListing, states: PairStates) -> list[Facet]:
     present = {word: listing.states[word] for word in STATES if listing.states[word]}
     statuses = {word or _NO_STATUS: number for word, number in sorted(listing.statuses.items())}
-
-    def state_label(word: str) -> str:
-        return _STATE_LABELS.get(word, label(word))
-
+    labels = {word: _STATE_LABELS.get(word, label(word)) for word in STATES}
     return [
-        filters.facet("state", "With a pair that is", present, labels=state_label),
+        filters.facet("state", "With a pair that is", present, labels=labels.__getitem__),
         filters.facet("folder", "Folder", dict(sorted(listing.folders.items()))),
         filters.facet("status", "Status", statuses),
         filters.facet("model", "Model partition", dict.fromkeys(states.partitions)),

@@ -18,17 +18,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 from msgspec import UNSET
 
 from review import settings
-from review.documents.base import problem_json
-from review.domain.printing import count_words
 from review.errors import Conflict, UsageRefused
 from review.findings.states import QueueJson, find_finding
 from review.knowledge_base import Corpus, in_order
-from review.models import Disposition
+from review.models import Disposition, FindingState
 from review.queue import triage
 from review.queue.columns import QueueSort
 from review.queue.entries import QueueFacets, read_entry_page, read_facets, read_page
 from review.queue.finding_page import FindingPage, read_finding
-from review.queue.queue import Queue, QueueCursor, QueueFilter, QueueLine, queue_now
+from review.queue.queue import Queue, QueueCursor, QueueFilter, queue_now
 from review.selection.names import within
 from review.vocabulary import QUEUED_DECISIONS, DispositionState, NoteNow, Seen, Severity
 from review.web import core
@@ -155,7 +153,7 @@ def _list_document(filters: core.Filters, after: QueueCursor | None) -> QueueJso
     return QueueJson(
         entries=[entry for entry in entries if entry.note_path in present],
         deleted_notes=[entry for entry in entries if entry.note_path not in present],
-        problems=[problem_json(problem) for problem in in_order(problems)],
+        problems=in_order(problems),
         waiting_findings=found.waiting,
         muted_findings=found.muted,
         next=filters.page(following=next_cursor).next_document or UNSET,
@@ -219,7 +217,7 @@ def _report(request: HttpRequest, done: triage.Triaged, state: DispositionState)
     """Say what was done and, by name, what was not; remember it for an undo."""
     if done.moved:
         word = "opened again" if state is DispositionState.OPEN else state.value
-        what = f"{count_words(len(done.moved), 'finding')} {word}"
+        what = f"{core.count_words(len(done.moved), 'finding')} {word}"
         if len(done.moved) == 1:
             what = f"{word.capitalize()}: {_name(done.moved[0])}"
         request.session[LAST_ACTION] = {"at": done.at.isoformat(), "what": what}
@@ -231,7 +229,7 @@ def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> 
     for last in not_moved[:_NAMED_AT_MOST]:
         said = f"{last.actor} says {last.state} since this page was shown."
         core.report(request, warning=f"Not changed: {_name(last.fingerprint)}. {said}")
-    more = count_words(len(not_moved) - _NAMED_AT_MOST, "finding")
+    more = core.count_words(len(not_moved) - _NAMED_AT_MOST, "finding")
     left = f"Also not changed: {more}." if len(not_moved) > _NAMED_AT_MOST else ""
     core.report(request, warning=left)
 
@@ -351,7 +349,7 @@ def _context(
     }
 
 
-def _url(line: QueueLine | None, filters: core.Filters) -> str:
+def _url(line: FindingState | None, filters: core.Filters) -> str:
     """The page of a line's finding, in the list; "" for none."""
     return _page_of(line.fingerprint, filters) if line else ""
 
@@ -360,7 +358,7 @@ def _page_of(fingerprint: str, filters: core.Filters) -> str:
     return replace(filters, path=reverse("finding", args=[fingerprint])).url()
 
 
-def _queue_url(filters: core.Filters, line: QueueLine | None, queue: Queue) -> str:
+def _queue_url(filters: core.Filters, line: FindingState | None, queue: Queue) -> str:
     if line is None:
         return filters.url()
     start = queue.page_start(line.cursor, LINES_A_PAGE)

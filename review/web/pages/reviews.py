@@ -18,13 +18,11 @@ from review.acceptance.ack_selection import Pick, ack_picks
 from review.acceptance.decide import OverrideRequest, override_acceptance, set_decision
 from review.documents.base import count_by
 from review.domain.paths import MAX_PATH_BYTES
-from review.domain.printing import count_words
 from review.errors import UsageRefused
 from review.findings.states import LookJson, LooksJson
 from review.knowledge_base import Corpus
 from review.overview.note_page import read_note_page
-from review.reviews import pair_change, read
-from review.reviews.needs_a_look import LookRequest, read_looks
+from review.reviews import pair_states, read
 from review.selection.freshness import in_flight
 from review.vocabulary import ACCEPTING_DECISIONS, Decision, LookReason
 from review.web import core
@@ -56,6 +54,7 @@ def looks(request: HttpRequest) -> HttpResponse:
     filters = core.parse_filters(request, LOOKS_FILTERS)
     answer = core.needs_a_look()
     wanted = _wanted(answer.value, filters)
+    notes = {look.note_path for look in wanted}
     place = filters.place(str, str, int)
     rows = [look for look in wanted if place is None or _key(look) > place]
     paged = filters.cut(rows, LOOKS_A_DOCUMENT if core.wants_json(request) else LOOKS_A_PAGE, _key)
@@ -72,20 +71,13 @@ def looks(request: HttpRequest) -> HttpResponse:
             "choices": [(number, word.value) for number, word in enumerate(ACCEPTING_DECISIONS, 1)],
             "reason": request.session.get(LAST_REASON, ""),
         },
-        document=lambda: _looks_document(paged, filters),
+        document=lambda: structs.replace(
+            answer.value,
+            needs_a_look=list(paged.items),
+            problems=[it for it in answer.value.problems if it.path in notes],
+            next=paged.next_document or UNSET,
+        ),
     )
-
-
-def _looks_document(paged: core.Paged[LookJson], filters: core.Filters) -> LooksJson:
-    """Return a part of the command's answer; the problems are those of the notes in its scope."""
-    config, partitions = settings.current(), filters.all("partition")
-    folders = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
-    partition = partitions[0] if len(partitions) == 1 else None
-    scope = LookRequest(gate_folders=folders, model_partition=partition)
-    with Corpus(config) as corpus:
-        document = read_looks(corpus, scope)
-    following = paged.next_document or UNSET
-    return structs.replace(document, needs_a_look=list(paged.items), next=following)
 
 
 def _rows(looks: Sequence[LookJson]) -> Iterable[tuple[LookJson, int | None, int]]:
@@ -290,7 +282,7 @@ def request_review(request: HttpRequest) -> HttpResponse:
 def _gates(gate_ids: Sequence[str]) -> str:
     """The gates of pairs, each once; with the number of pairs where partitions share a gate."""
     names = list(dict.fromkeys(gate_ids))
-    number = f" {count_words(len(gate_ids), 'pair')}" if len(names) < len(gate_ids) else ""
+    number = f" {core.count_words(len(gate_ids), 'pair')}" if len(names) < len(gate_ids) else ""
     return f"{number}: {and_more(names, ', ')}"
 
 
@@ -311,7 +303,7 @@ def diff(request: HttpRequest, note_path: str) -> HttpResponse:
         if not all(key):
             return _choose(request, filters, note_path, corpus)
         context = partial(_change_context, filters, key, corpus)
-        document = partial(pair_change.change_document, corpus, *key)
+        document = partial(pair_states.change_document, corpus, *key)
         return core.page(request, "review/diff.html", context, document=document)
 
 
@@ -332,7 +324,7 @@ def _change_context(
     filters: core.Filters, key: tuple[str, str, str], corpus: Corpus
 ) -> dict[str, Any]:
     against, partition = filters.one("against", "accepted"), key[2]
-    change = pair_change.read_pair_change(
+    change = pair_states.read_pair_change(
         corpus, *key, since_review=against == _REVIEWED, all_lines="lines" in filters.values
     )
     row = change.accepted
@@ -352,7 +344,7 @@ def _change_context(
     }
 
 
-def _html(file: pair_change.FileChange, marks: list[FindingMark]) -> str:
+def _html(file: pair_states.FileChange, marks: list[FindingMark]) -> str:
     if file.diff is not None:
         return render_diff(file.diff, marks=marks)
     return render_plain(file.before.text, quotes=marks) if file.now is None else ""

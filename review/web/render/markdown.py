@@ -15,15 +15,13 @@ from django.utils.safestring import SafeString
 
 from review.documents.base import grouped
 from review.domain.diffs.words import Hunk, Mark, Piece, Row, WordDiff
-from review.domain.markdown.document import new_env
 from review.domain.markdown.frontmatter import parse_frontmatter
 from review.domain.markdown.links import LinkKind
 from review.domain.paths import BadPath
 from review.domain.printing import count_words
 from review.findings.states import QueueFindingJson
 from review.knowledge_base import Corpus
-from review.settings import Config
-from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look, parser
+from review.web.render.tokens import CLASSES, Dressing, LinkTo, Look
 
 # A page stays below 500 kB whatever it shows: what is longer is cut, and the raw text is a link away.
 MAX_CHARACTERS = 120_000
@@ -101,11 +99,8 @@ def render_markdown(
     above = shown.count("\n", 0, offset)
     notes = [(mark.line, finding_note(mark)) for mark in quotes if mark.line > above]
     dressing = Dressing(look, above + 1, notes, with_lines=line_anchors)
-    env = {"docId": look.prefix.rstrip("-"), **new_env()}
-    markdown = parser(look.flavour)
     # The parser would end a line at a lone carriage return, as no file's lines do.
-    tokens = dressing.tokens(_LONE_CR.sub("␍", visible(shown[offset:])), env)
-    html = markdown.renderer.render(tokens, markdown.options, env)
+    html = dressing.render(_LONE_CR.sub("␍", visible(shown[offset:])))
     head = "".join(finding_note(mark) for mark in quotes if mark.line <= above)
     if offset:
         head += format_html('<pre class="frontmatter" tabindex="0">{}</pre>\n', written)
@@ -183,7 +178,7 @@ def note_links(corpus: Corpus, note_path: str) -> LinkTo:
         found = corpus.linker.resolve(
             target, note_path=note_path, kind=None if is_reference else kind
         )
-        page = _page_of(found.path, config=corpus.config) if found.path else None
+        page = _page_of(found.path, corpus) if found.path else None
         if page is None or not found.anchor:
             return page
         return f"{page}#{Look.prefix}{found.anchor.lower().replace(' ', '-')}"
@@ -191,11 +186,11 @@ def note_links(corpus: Corpus, note_path: str) -> LinkTo:
     return address
 
 
-def _page_of(path: str, *, config: Config) -> str | None:
+def _page_of(path: str, corpus: Corpus) -> str | None:
     """The page of a note or gate; None for another file."""
     with suppress(BadPath):
-        return reverse("gate", args=[config.gate_id(path)])
-    is_note = path.endswith(".md") and config.is_among_notes(path)
+        return reverse("gate", args=[corpus.config.gate_id(path)])
+    is_note = path.endswith(".md") and corpus.config.is_among_notes(path)
     return reverse("note", args=[path]) if is_note else None
 
 

@@ -18,7 +18,15 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 
-from review.domain.markdown.document import COMMENT, MARKER, MATH, TEMPLATE, WIKI_TARGET, new_parser
+from review.domain.markdown.document import (
+    COMMENT,
+    MARKER,
+    MATH,
+    TEMPLATE,
+    WIKI_TARGET,
+    new_env,
+    new_parser,
+)
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.links import LinkKind
 
@@ -93,8 +101,15 @@ class Dressing:
     # A text that has no heading of the first level loses none by it.
     _lift: int = 0
 
-    def tokens(self, text: str, env: dict[str, Any]) -> list[Token]:
-        tokens = parser(self.look.flavour).parse(text, env)
+    def render(self, text: str) -> str:
+        parser, env = (
+            _parser(self.look.flavour),
+            {"docId": self.look.prefix.rstrip("-"), **new_env()},
+        )
+        tokens = self._dressed(parser.parse(text, env))
+        return str(parser.renderer.render(tokens, parser.options, env))
+
+    def _dressed(self, tokens: Sequence[Token]) -> list[Token]:
         levels = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
         self._lift = min(levels, default=1) - 1
         for token, following in zip(tokens, [*tokens[1:], None], strict=False):
@@ -196,7 +211,7 @@ _NO_PLACE = frozenset(
 
 
 @cache
-def parser(flavour: Flavour) -> MarkdownIt:
+def _parser(flavour: Flavour) -> MarkdownIt:
     """The parser of the rules, with footnotes at the end; HTML and comments are shown."""
     markdown = new_parser(flavour, draws_math=True)
     markdown.options["linkify"] = True

@@ -249,9 +249,9 @@ class TestList:
             write_note(root, f"n{number}.md")
             review_pairs(root, (f"n{number}.md", f"prose/g{number}"), review=WARN)
 
-        with django_assert_max_num_queries(19):
+        with django_assert_max_num_queries(23):
             web.get("/gates/")
-        with django_assert_max_num_queries(27):
+        with django_assert_max_num_queries(31):
             web.get("/gates/prose/g3")
 
 

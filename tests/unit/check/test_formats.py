@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from review.check.formats import CheckFindingJson, NotesCheckJson, Report
-from review.documents.base import ProblemJson
+from review.domain.problems import Problem
 from review.knowledge_base.gate_definition import read_gate
 from review.management.kit.output import FORMATS
 from review.selection.documents import PairReasonJson
@@ -53,7 +53,7 @@ def written(name, *findings, **more):
 
 
 STALE = PairReasonJson(note_path=NOTE, gate_id="prose/y", reason="note-changed")
-PROBLEM = ProblemJson(path="kb/notes/b.md", code="not-utf8", message="no text", skipped=True)
+PROBLEM = Problem(path="kb/notes/b.md", code="not-utf8", message="no text", skipped=True)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -167,7 +167,7 @@ class TestMarkdown:
         document = written(
             "markdown",
             finding(text=text, note_path=f"kb/{text}.md", gate_id=text),
-            problems=[ProblemJson(path=text, code="x", message=text, skipped=True)],
+            problems=[Problem(path=text, code="x", message=text, skipped=True)],
         )
 
         html = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(document)
