@@ -295,7 +295,7 @@ def fingerprints_at(place: tuple[str, str], pair: ReviewPair, rows: Sequence[Fin
 
 
 def carried_to(found: FoundFinding) -> Iterator[tuple[str, FoundFinding]]:
-    """Yield it as it is known where its review was carried over to, by fingerprint; latest first."""
+    """Yield it as it is known where its review was carried over to, the latest first."""
     for mark, known in _carried(review_pair_id=found.pair_id):
         if known.ordinal == found.ordinal:
             yield mark, replace(known, severity=found.severity, text=found.text)

@@ -10,7 +10,7 @@ from typing import Any
 from review.domain.finding_identity import KnownFinding, choose_fingerprints, own_fingerprints
 from review.models import Acceptance, FileSnapshot, Finding, ReviewJob, ReviewPair, batched
 from review.protocol.decision import ParsedDecision, ReadReview, read_review
-from review.protocol.output import ParsedBlock, ParsedOutput, parse_output
+from review.protocol.output import NO_BLOCK, ParsedBlock, ParsedOutput, parse_output
 from review.protocol.quote_location import (
     locate_findings,
     passage_lines,
@@ -48,7 +48,7 @@ def typed_output(reviews: Mapping[int, TypedReview], *, ordinals: Iterable[int])
             ordinal: ParsedBlock(render_typed_review(review).rstrip("\n"), review)
             for ordinal, review in reviews.items()
         },
-        missing={it: "no review for this pair" for it in ordinals if it not in reviews},
+        missing={it: NO_BLOCK for it in ordinals if it not in reviews},
         problems=(),
         self_reported_model=None,
         foreign_tokens=(),

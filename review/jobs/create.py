@@ -101,11 +101,11 @@ class JobFactory:
     ) -> Iterator[Group[DraftPair]]:
         """Yield the pairs of each job, with a prompt below the limit; skip what is larger alone."""
         for group in groups:
-            if self.estimate(group.items) <= limit:
+            # Nobody reads a prompt of rules.
+            if self._partition == RULES_PARTITION or self.estimate(group.items) <= limit:
                 yield group
                 continue
-            is_read = self._partition != RULES_PARTITION
-            fitting = [pair for pair in group.items if not is_read or self._fits(pair, limit)]
+            fitting = [pair for pair in group.items if self._fits(pair, limit)]
             for part in split_by_cost(fitting, cost=self.estimate, limit=limit):
                 yield _named(replace(group, items=tuple(part)))
 
@@ -324,10 +324,11 @@ def create_jobs(
     factory = JobFactory(
         request.model_partition, corpus=corpus, actor=request.actor, now=now, omit=request.omit
     )
+    most = None if request.model_partition == RULES_PARTITION else config.max_gates
     packed = group_targets(
         list(factory.admit(list(targets))),
         grouping=request.grouping,
-        batch_size=config.max_gates if request.across_lenses else request.batch_size,
+        batch_size=most if request.across_lenses else request.batch_size,
         across_lenses=request.across_lenses,
     )
     limit = request.max_prompt_tokens or config.max_prompt_tokens

@@ -37,8 +37,8 @@ from review.sweeps.run_jobs import Dispatch, drive
 from review.vocabulary import REQUESTED, RULES_PARTITION, Grouping, JobStatus
 
 # Groups that become jobs at a time: few, so that little is left over when the sweep ends early, and
-# a job has the texts that there are when it runs.
-_WAVE = 8
+# a job has the texts that there are when it runs. Rules judge a note in a moment.
+_WAVE, _WAVE_OF_RULES = 8, 50
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,24 @@ class SweepRequest:
     def notes_in_job(self) -> int | None:
         return self.batch_size if self.grouping is Grouping.GATE else None
 
+    @property
+    def is_of_rules(self) -> bool:
+        return self.model_partition == RULES_PARTITION
+
+    @property
+    def across_lenses(self) -> bool:
+        """A job of rules holds all gates of its note: nobody reads its prompt."""
+        return self.is_of_rules and self.grouping is Grouping.NOTE
+
 
 def _without_given_up(
     targets: Iterable[TargetInput], request: SweepRequest, tally: progress.Tally
 ) -> list[TargetInput]:
     """Return the targets less those whose texts were tried often enough; once, for rules."""
-    is_rules = request.model_partition == RULES_PARTITION
     most, why = (
-        (1, progress.CANNOT_JUDGE) if is_rules else (request.limits.max_attempts, progress.GIVEN_UP)
+        (1, progress.CANNOT_JUDGE)
+        if request.is_of_rules
+        else (request.limits.max_attempts, progress.GIVEN_UP)
     )
     kept = []
     for chunk in batched(targets, 200):
@@ -93,6 +103,7 @@ def create_wanted(
         grouping=request.grouping,
         actor=worker.actor,
         batch_size=request.notes_in_job,
+        across_lenses=request.across_lenses,
         omit=frozenset(
             {ALREADY_QUEUED} if request.selection.mode == REQUESTED else {ALREADY_QUEUED, FRESH}
         ),
@@ -127,7 +138,7 @@ def sweep(
     """
     began = worker.clock()
     partition, limits = request.model_partition, request.limits
-    if partition == RULES_PARTITION:
+    if request.is_of_rules:
         limits = replace(limits, max_cost_usd=None)
     expected = mean_cost(partition, worker.provenance.runner or "")
     if expected is None and limits.max_cost_usd is not None:
@@ -214,12 +225,20 @@ class _Sweep:
         return job_id
 
     def _pack(self, targets: Iterable[TargetInput]) -> None:
-        grouping, size = self.request.grouping, self.request.notes_in_job
-        self._groups.extend(group_targets(targets, grouping=grouping, batch_size=size))
+        request = self.request
+        self._groups.extend(
+            group_targets(
+                targets,
+                grouping=request.grouping,
+                batch_size=request.notes_in_job,
+                across_lenses=request.across_lenses,
+            )
+        )
 
     def _make(self) -> None:
         """Make the next jobs; one group at a time where their number is limited."""
-        wave = _WAVE if self.request.limits.max_jobs is None else 1
+        wave = _WAVE_OF_RULES if self.request.is_of_rules else _WAVE
+        wave = wave if self.request.limits.max_jobs is None else 1
         groups = [self._groups.popleft() for _ in range(min(wave, len(self._groups)))]
         targets = [target for group in groups for target in group.items]
         created = create_wanted(targets, self.request, worker=self.worker, tally=self.tally)

@@ -9,7 +9,7 @@ from review.ingest.load import IngestRequest
 from review.models import Finding, ReviewPair
 from review.protocol.typed_review import ReviewFinding, TypedReview
 from review.vocabulary import Decision, Severity
-from tests.builders import NOW, make_config, make_jobs, make_root
+from tests.builders import NOW, make_config, make_gate, make_jobs, make_root
 from tests.helpers.reviewed import current
 
 pytestmark = pytest.mark.django_db
@@ -43,6 +43,19 @@ class TestTypedReview:
         assert current().decision == "warn"
         rows = Finding.objects.order_by("ordinal").values_list("severity", "quote", "note_line")
         assert list(rows) == [("warn", "# A note about titles", 3), ("warn", "", None)]
+
+    def test_of_the_pair_that_was_missing_says_nothing_of_the_others(self, tmp_path):
+        root = make_root(tmp_path, gates={"prose/x": make_gate(), "prose/y": make_gate("prose/y")})
+        job_id = make_jobs(root, ("a.md", "prose/x"), ("a.md", "prose/y"))[0].review_job_id
+
+        def submit(ordinal):
+            typed = {ordinal: TypedReview(Decision.PASS)}
+            request = IngestRequest(actor="rules", output=b"{}", typed=typed)
+            return ingest_job(job_id, request=request, config=make_config(root), now=NOW)
+
+        assert submit(1).failure_reason == "pair 2: no block for this pair"
+        done = submit(2)
+        assert (done.status, done.problems) == ("completed", [])
 
     def test_has_one_canonical_text(self, job):
         ingest(job, TypedReview(Decision.PASS, summary="Nothing found."))

@@ -52,20 +52,23 @@ class TestSweep:
         assert done.json["jobs"]["completed"] == 6
         assert sorted(job["pair_count"] for job in listed(base).values()) == [1, 1, 2, 2, 2, 2]
 
-    def test_rules_are_swept_like_any_model(self, tmp_path):
+    def test_rules_are_swept_like_any_model_in_one_job_a_note(self, tmp_path):
         base = make_scripted(tmp_path, notes=2, gates=("prose/x",))
-        gate = base.root / "kb/instructions/review-gates/prose/rule.md"
-        gate.write_text(
-            "---\ngate_id: prose/rule\nname: rule\nlens: prose\nrule: missing-title\n---\n\nTitle?\n"
-        )
+        gates = base.root / "kb/instructions/review-gates"
+        for lens, rule in (("prose", "missing-title"), ("links", "bare-urls")):
+            (gates / lens).mkdir(exist_ok=True)
+            head = f"gate_id: {lens}/rule\nname: rule\nlens: {lens}\nrule: {rule}"
+            (gates / f"{lens}/rule.md").write_text(f"---\n{head}\n---\n\nWell?\n")
 
         done = command(
             base, "review_sweep", "--all-gates", "--runner", "rules", "--model", "rules", "--json"
         )
 
         assert done.exit == 0
-        assert done.json["pairs"]["pass"] == 2
-        assert reviewed(base) == [(note(0), "prose/rule"), (note(1), "prose/rule")]
+        assert done.json["pairs"]["pass"] == 4
+        gate_ids = ("links/rule", "prose/rule")
+        assert reviewed(base) == [(note(at), gate_id) for at in (0, 1) for gate_id in gate_ids]
+        assert done.json["jobs"]["completed"] == 2  # one reading of a note serves all its rules
 
     def test_tells_people_the_numbers_and_each_reason_of_failure_once(self, tmp_path):
         script = {note(0): "broken", note(1): "broken", note(2): "empty"}

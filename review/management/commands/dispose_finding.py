@@ -8,9 +8,9 @@ rejected (for good), deferred (until the note changes), or open.
 from __future__ import annotations
 
 from review.management.kit import ACTOR, ExitCode, Option, Options, ReviewCommand, refuse
+from review.management.kit.output import one_line
 from review.protocol.fix_answers import FORM, FixAnswer, read_fix_answers
 from review.protocol.output import decode_output
-from review.protocol.typed_review import one_line
 from review.queue.triage import DisposedAllJson, DisposedJson, dispose_each
 from review.vocabulary import DispositionState
 

@@ -13,8 +13,7 @@ import re
 
 from review.findings.states import QueueFindingJson
 from review.management import kit
-from review.management.kit.output import finding_state
-from review.protocol.typed_review import one_line
+from review.management.kit.output import finding_state, one_line
 from review.reviews.read import (
     AcceptanceJson,
     HistoryRequest,

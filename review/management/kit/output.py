@@ -67,6 +67,10 @@ def finding_state(finding: QueueFindingJson) -> str:
     return f"{finding.fingerprint}{state}{', regressed' if finding.regressed else ''}"
 
 
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 # Each with the start by which a file of it is known.
 FORMATS: Mapping[str, tuple[Callable[[formats.Report], Iterator[str]], str]] = {
     "text": (formats.text_lines, "checked "),

@@ -29,8 +29,8 @@ INSTRUCTIONS = (
     " of its result line, `summary`, `findings` and `suggested_revision` its sections. A finding's"
     " `quote` is copied from the note exactly, a line for each place, and is empty where the note as a"
     " whole is meant. You cannot open files. Where a gate asks what a link leads to and the table of"
-    " links does not show it, the decision is `error`, and the summary names the file that would have to"
-    " be read."
+    " links does not show it, the decision is `error`, and the summary names the file that would have"
+    " to be read."
 )
 TEXT_INSTRUCTIONS = (
     "You cannot open or write files: give the blocks that the prompt describes, and nothing else, as"

@@ -56,20 +56,6 @@ class TestUnresolvedLinks:
 
         assert lines_of("unresolved-links", "`[[Plan]]` becomes [[Plan]]\n", links=(link,)) == []
 
-    @pytest.mark.parametrize(
-        ("target", "is_host"),
-        [
-            ("focus.finops.org", True),
-            ("www.site.example/a.html", True),
-            ("app.py", False),
-            ("tasks.org.md", False),
-        ],
-    )
-    def test_says_that_the_scheme_of_a_host_is_missing(self, target, is_host):
-        (found,) = review_of("unresolved-links", f"# A\n\n[site]({target})\n").findings
-
-        assert ("`https://` is missing" in found.text) is is_host
-
     def test_quotes_a_wikilink_with_both_brackets(self):
         links = (RuleLink("Rate Limiter", 1, None, external=False),)
 
