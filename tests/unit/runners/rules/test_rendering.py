@@ -153,19 +153,3 @@ class TestTheSamePlaceTwice:
 
         assert len(review.findings) == 1
         assert read_back(review) == expected_of(review)
-
-
-class TestUnresolvedLinks:
-    @pytest.mark.parametrize(
-        ("target", "is_host"),
-        [
-            ("focus.finops.org", True),
-            ("www.site.example/a.html", True),
-            ("app.py", False),
-            ("tasks.org.md", False),
-        ],
-    )
-    def test_says_that_the_scheme_of_a_host_is_missing(self, target, is_host):
-        (found,) = review_of("unresolved-links", f"# A\n\n[site]({target})\n").findings
-
-        assert ("`https://` is missing" in found.text) is is_host
