@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import count
 from typing import NamedTuple, Protocol
 
@@ -26,6 +26,7 @@ _SAME_WORDING = 0.7
 _RELATED = 0.25
 # A shorter quote ("the", "TODO") is part of many others without meaning the same place.
 _SPECIFIC_CHARACTERS = 12
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n(?=\s*(?:\n|[-*+#|>]|\d{1,3}[.)]\s))")
 # Bounds for hostile input: a review is as long as its writer likes.
 MAX_COMPARISONS = 20_000
 MAX_COMPARED = 2_000
@@ -174,7 +175,7 @@ class _Comparison:
             score = self._score_of_place(new, old, alike)
         elif share >= _HALF:
             score = 1 + (share + alike) / 2 if _related(ours, theirs) else 0.0
-        elif ours.quote and theirs.quote and not _may_be_edited(ours, theirs):
+        elif ours.quote and theirs.quote and not self._may_be_edited(ours, theirs, old):
             score = 0.0
         elif new.line in self._places(old) and _related(ours, theirs):
             score = 1 + alike / 2
@@ -216,7 +217,7 @@ class _Comparison:
     def _read_words(self, quote: str, text: str) -> _Words:
         quote, text = normalise_prose(quote[:MAX_COMPARED]), text[:MAX_COMPARED]
         prose = normalise_prose(text)
-        names = ("".join(groups) for groups in _NAMED.findall(text))
+        names = map("".join, _NAMED.findall(text))
         named = " ".join(name for name in names if normalise_prose(name) != quote)
         return _Words(
             text=tuple(_WORD.findall(prose)),
@@ -233,6 +234,27 @@ class _Comparison:
             return None
         last = self._prose.find(parts[-1], start)
         return None if last < 0 else (start, last + len(parts[-1]))
+
+    def _may_be_edited(self, ours: _Words, theirs: _Words, old: KnownFinding) -> bool:
+        """True if one quote may be the other after an edit of the note: not if both are in it."""
+        if ours.span and theirs.span:
+            return False
+        quotes = [_WORD.findall(words.quote) for words in (ours, theirs)]
+        alike, line = _agreement(*quotes), old.line or 0
+        if not _RELATED <= alike < _HALF:
+            return alike >= _HALF
+        kept = _around(old.note_text, range(line, line + 1), theirs.quote)
+        around = _around(self._text, self._places(old), ours.quote), kept
+        is_part = min(map(len, around)) > max(map(len, quotes))
+        return is_part and _agreement(*around) >= _SAME_WORDING
+
+
+@lru_cache(maxsize=64)
+def _around(text: str, lines: range, quote: str) -> list[str]:
+    """Return the words around a quote in its sentence, with a sign in its place."""
+    passage = "\n".join(text.split("\n")[max(0, lines.start - 1) : lines.stop])
+    sentences = map(normalise_prose, _SENTENCE_END.split(passage[: 4 * MAX_COMPARED]))
+    return next((it.replace(quote, " > ").split() for it in sentences if quote in it), [])
 
 
 def _specific(prose: str, *, shortest: int = 3) -> frozenset[str]:
@@ -263,13 +285,6 @@ def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tupl
     common = max(0, min(one[1], other[1]) - max(one[0], other[0]))
     shorter, longer = sorted(end - start for start, end in (one, other))
     return common / (shorter if shorter >= _SPECIFIC_CHARACTERS else longer), common / longer
-
-
-def _may_be_edited(ours: _Words, theirs: _Words) -> bool:
-    """True if one quote may be the other after an edit of the note: not if both are in it."""
-    if ours.span and theirs.span:
-        return False
-    return _agreement(*(_WORD.findall(words.quote) for words in (ours, theirs))) >= _HALF
 
 
 def _agreement(one: Sequence[str], other: Sequence[str]) -> float:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from review.domain.markdown.lines import iter_lines
@@ -19,22 +20,19 @@ NOTHING_STATED = (
 _DECISIONS = dict.fromkeys(("pass", "clean pass", "info", "ok", "clean"), Decision.PASS)
 _DECISIONS |= dict.fromkeys(("warn", "warning"), Decision.WARN)
 _DECISIONS |= {"fail": Decision.FAIL, "error": Decision.ERROR}
-_RESULTS = ("pass", "warn", "warning", "fail", "error")
 # Not "0 WARN" and "no WARN or FAIL".
 _GRAVER = {
     decision: re.compile(rf"(?<!\b0 )(?<!\bno )(?<!\bzero )(?<!\bor )\b(?:{words})", re.I)
     for decision, words in ((Decision.PASS, "warn|fail|error"), (Decision.WARN, "fail|error"))
 }
+_SAID = r"(?P<word>pass|warning|warn|fail|error)"
 _WORD = r"(?P<word>clean\s+pass|pass|warning|warn|fail|info|ok|clean|error)"
 _NUMBER = r"(?:\d{1,3}|no|zero|an?|one|two|three|four|five|six|seven|eight|nine|ten|several)"
 _COUNT = rf"{_NUMBER}(?:\s+[a-z-]+){{1,3}}"
-_MILD = (
-    r"(?:borderline|marginal(?:ly)?|minor|mild(?:ly)?|narrow(?:ly)?|barely|clean|soft|info|advisory|light|slight(?:ly)?|"
-    r"trivial|weak|low|moderate|strict|lenient|provisional|overall|final|unchanged)"
-)
+_MILD = r"(?:borderline|marginal(?:ly)?|minor|mild(?:ly)?|narrow(?:ly)?|barely|clean|soft|info|advisory|light|slight(?:ly)?|trivial|weak|low|moderate|strict|lenient|provisional|overall|final|unchanged)"
 _NAME = r"(?:result|ergebnis|résultat|resultado|risultato|resultaat|wynik|результат|結果|结果|결과)"
 _RESULT_LINE = re.compile(
-    rf"[*_ \t]*\\?#{{1,6}}[*_ \t]*{_NAME}[*_ \t]*[:\uff1a][*_`\s]*(?P<value>.*)", re.I
+    rf"[*_ \t\u200b\ufeff]*\\?#{{1,6}}[*_ \t]*{_NAME}[*_ \t]*[:\uff1a][*_`\s]*(?P<value>.*)", re.I
 )
 _PART = re.compile(r"#{1,6}[*_ \t]*(?:summary|findings|suggested revisions?)[*_: \t]*", re.I)
 _SIGNS = {Decision.PASS: "\u2705\u2714\u2611\u2713\U0001f7e2", Decision.WARN: "\u26a0\U0001f7e1\U0001f7e0", Decision.FAIL: "\u274c\u2716\u2717\U0001f534\u26d4\U0001f6d1"}  # fmt: skip
@@ -44,46 +42,33 @@ _AROUND = re.compile(r"</?[a-z|!-][^<>]*>|\\(?:boxed|text\w*|mathrm)\b|[${}]")
 _NAMED = re.compile(r"PASS|WARN|FAIL|ERROR")
 _NAMES_DECISION = re.compile(r"(?:pass|warn|fail|error)(?:ed|ing)?\b", re.I)
 _ASIDE = rf"(?:{_MILD}(?:\s+only)?|(?:with\s+)?{_COUNT}(?:\s*(?:[,;+/]|and)\s*{_COUNT})*)"
-_REMARKS = (  # what a dash, a comma or a colon may lead to, which also begin reservations
-    rf"(?:{_MILD}|(?:{_NUMBER}\s+(?:minor\s+)?(?:info|remark|note)|(?:no|0|zero)\s+(?:[a-z]+\s+or\s+)?"
-    r"(?:finding|issue|instance|problem|warn(?:ing)?|fail(?:ure)?))s?)"
-)
+# What a dash, a comma or a colon may lead to, which also begin reservations.
+_REMARKS = rf"(?:{_MILD}|(?:{_NUMBER}\s+(?:minor\s+)?(?:info|remark|note)|(?:no|0|zero)\s+(?:[a-z]+\s+or\s+)?(?:finding|issue|instance|problem|warn(?:ing)?|fail(?:ure)?))s?)"
 _RESULT = re.compile(
-    rf"{_WORD}[*_`]*\s*(?P<aside>\({_ASIDE}\)|(?:[,:\u2013\u2014]|-\s)\s*{_REMARKS})?\s*\.?[*_`#\s]*",
-    re.I,
+    rf"(?i){_SAID}[*_`]*\s*(?P<aside>\({_ASIDE}\)|(?:[,:\u2013\u2014]|-\s)\s*{_REMARKS})?\s*[.!]?[*_`#\s]*"
 )
-_REASON = re.compile(rf"{_WORD}[*_`]*\s*(?:[:;,.(\u2013\u2014]|-\s)(?P<reason>.*)", re.I)
+_REASON = re.compile(rf"{_SAID}[*_`]*\s*(?:[:;,.(\u2013\u2014]|-\s)(?P<reason>.*)", re.I)
 _LABEL = re.compile(
-    r"[#*_\s+-]*(?:(?:the|final|gate|overall)\s+){0,3}"
+    r"(?i)[#*_\s+-]*(?:(?:the|final|gate|overall)\s+){0,3}"
     rf"(?:verdict|outcome|decision|overall|{_NAME})[*_`]*"
-    r"(?:\s*[:\u2013\u2014]\s*|\s+-\s+|\s*$)(?P<rest>.*)",
-    re.I,
+    r"(?:\s*[:\u2013\u2014]\s*|\s+-\s+|\s+(?=(?-i:PASS|WARN|FAIL)\b)|\s*$)(?P<rest>.*)"
 )
 # Alone, in bold, or before a stop, comma, colon, bracket or dash.
 _STATEMENT = re.compile(
-    rf"[#*_`\s]*{_WORD}(?P<rest>(?<=\w)[*_`]*(?=\s*[.,;:!(\[\u2013\u2014]|\s+-|\s*$).*|[*_`]+\s.*)",
-    re.I,
+    rf"(?i)[#*_`\s]*{_WORD}(?P<rest>(?<=\w)[*_`]*(?=\s*[.,;:!(\[\u2013\u2014]|\s+-|\s*$).*|[*_`]+\s.*)"
 )
 _BULLET = re.compile(r"\s*(?:[-+*\u2022|]\s|\d{1,9}[.)]\s)")
 _COUNTED = re.compile(rf"[*_`]*{_NUMBER}\s+", re.I)
 # "PASS: 3 / FAIL: 1" counts, and "PASS, WARN or FAIL" lists.
 _NO_STATEMENT = re.compile(
-    r"[*_`\s]*(?:[:=]\s*\d|[,:(\[]?\s*(?:or\s+)?[*_`]*(?:pass|warn|fail)\b)", re.I
+    r"[*_`\s]*(?:[:=]\s*\d|(?:[,:(\[\u2192]|-+>)?\s*(?:or\s+)?[*_`]*(?:pass|warn|fail)\b)", re.I
 )
-_TURN = re.compile(
-    r"\b(?:but|except|however|although|though|unless|only|not|if|wait|yet|barring|provided|pending|caveats?|reservations?)\b",
-    re.I,
-)
-_TURN_AFTER_STOP = re.compile(
-    r"[\s*_`]*(?:but|except|however|although|though|unless|wait|yet)\b", re.I
-)
+_TURNS = r"but|except|however|although|though|unless|wait|yet|barring"
+_TURN = re.compile(rf"(?i)\b(?:{_TURNS}|only|not|if|provided|pending|caveats?|reservations?)\b")
+_TURN_AFTER_STOP = re.compile(rf"(?i)[\s*_`]*(?:{_TURNS}|actually|no(?=,)|on reflection|hmm)\b")
 _STOP = re.compile(r"[.;!?)\]]")
-_NO_WARN = re.compile(
-    r"[*_\s]*no\s+warn(?:ing)?s?\b(?!.*\b(?:fail|but|except|however|unless))", re.I
-)
-_BREAK = re.compile(
-    r"\s*(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,}|</?[a-z|][^<>]*>\s*|<!--.*-->\s*)"
-)
+_NO_WARN = re.compile(r"(?i)[*_\s]*no\s+warn(?:ing)?s?\b(?!.*\b(?:fail|but|except|however|unless))")
+_BREAK = re.compile(r"\s*(?:([*_-])\s*(?:\1\s*){2,}|</?[a-z|][^<>]*>\s*|<!--.*-->\s*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +78,10 @@ class ParsedDecision:
     decision: Decision
     source: DecisionSource | None
     problem: str
+
+
+_unknown = partial(ParsedDecision, Decision.UNKNOWN, None)
+_Line = tuple[int, str]
 
 
 class _Statement(NamedTuple):
@@ -117,12 +106,11 @@ def read_decision(block_text: str) -> ParsedDecision:
         if (found := _RESULT_LINE.match(text)) and found["value"].strip("*_` ")
     ]
     if results:
-        behind = next((text for number, text in lines if number > results[-1][0]), "")
-        return _by_result_line(results, behind=behind)
+        return _by_result_line(results, lines)
     return _by_declarations(lines, block_text)
 
 
-def _visible_lines(block_text: str) -> Iterator[tuple[int, str]]:
+def _visible_lines(block_text: str) -> Iterator[_Line]:
     """Yield number and text of the lines outside fences and quotations; a fence never closed is none."""
     lines = list(iter_lines(block_text))
     markers = [line.number for line in lines if line.is_fence_marker]
@@ -134,9 +122,10 @@ def _visible_lines(block_text: str) -> Iterator[tuple[int, str]]:
             yield line.number, line.text
 
 
-def _by_result_line(results: Sequence[tuple[int, str]], *, behind: str) -> ParsedDecision:
+def _by_result_line(results: Sequence[_Line], lines: Sequence[_Line]) -> ParsedDecision:
     number, value = results[-1]
-    if behind and not _PART.fullmatch(behind):
+    behind = next((text for other, text in lines if other > number), "# Summary")
+    if not _PART.fullmatch(behind):
         return _unknown(f"the result line in line {number} is not the last line")
     decision = _result(value)
     if decision is None:
@@ -154,7 +143,7 @@ def _result(value: str) -> Decision | None:
     symbols = "".join(char for char in value if not (char.isascii() or char.isalnum()))
     said = value.strip(_FRAMES + symbols)
     found = _RESULT.fullmatch(said) or _REASON.fullmatch(said)
-    if found is None or found["word"].lower() not in _RESULTS:
+    if found is None:
         return None
     decision, told = _DECISIONS[found["word"].lower()], found.groupdict()
     if (reason := told.get("reason")) is not None:  # a PASS with one may be none
@@ -166,7 +155,7 @@ def _result(value: str) -> Decision | None:
     return None if is_other or other_signs & set(symbols) else decision
 
 
-def _by_declarations(lines: Sequence[tuple[int, str]], block_text: str) -> ParsedDecision:
+def _by_declarations(lines: Sequence[_Line], block_text: str) -> ParsedDecision:
     stated = list(_statements(lines))
     if stated:
         problem, decision = _why_not_read(stated, block_text), stated[0].decision
@@ -191,7 +180,7 @@ def _why_not_read(stated: Sequence[_Statement], block_text: str) -> str:
     return ""
 
 
-def _statements(lines: Sequence[tuple[int, str]]) -> Iterator[_Statement]:
+def _statements(lines: Sequence[_Line]) -> Iterator[_Statement]:
     """Yield what the first line below a title states, and what the labelled lines do."""
     below_title = 1 if len(lines) > 1 and lines[0][1].startswith("#") else 0
     for index, (number, text) in enumerate(lines):
@@ -236,10 +225,6 @@ def _has_grave_finding(block_text: str) -> bool:
     return any(finding.severity is not Severity.INFO for finding in read_findings(block_text))
 
 
-def _unknown(problem: str) -> ParsedDecision:
-    return ParsedDecision(Decision.UNKNOWN, None, problem)
-
-
 # No model's answer is that long; a text that is, was made to cost time, or is no review.
 MAX_REVIEW_CHARACTERS = 600_000
 MAX_FINDINGS = 1_000
@@ -260,5 +245,4 @@ def read_review(text: str) -> ReadReview:
         problem = f"{len(findings):,} findings; at most {MAX_FINDINGS:,}"
     else:
         return ReadReview(text, read_decision(text), findings)
-    problem = f"the review has {problem} are read"
-    return ReadReview(text, ParsedDecision(Decision.UNKNOWN, None, problem))
+    return ReadReview(text, _unknown(f"the review has {problem} are read"))

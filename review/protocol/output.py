@@ -2,9 +2,8 @@
 
 A block runs from a START to the END with the same token and ordinal. An END inside a fence of the
 block is a quotation, unless that fence is still open where the block must end: then the worker
-forgot to close the fence, and the END counts. What a model wrote as its reasoning, between tags
-that begin their lines, is no answer. Of several versions with words between them the last one
-counts, if no words follow it.
+forgot to close the fence, and the END counts. Reasoning between tags that begin their lines is no
+answer. Of several versions with words between them the last one counts, if no words follow it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,13 @@ from textwrap import dedent
 from typing import Literal
 
 from review.domain.markdown.lines import Walker, iter_lines
-from review.protocol.sentinels import ExpectedPair, Sentinel, near_sentinels, read_sentinel
+from review.protocol.sentinels import (
+    ExpectedPair,
+    Sentinel,
+    near_sentinels,
+    read_sentinel,
+    unframed,
+)
 from review.protocol.typed_review import TypedReview
 
 _SELF_REPORT = re.compile(
@@ -26,18 +31,16 @@ _SELF_REPORT = re.compile(
 )
 # Terminal escapes of ECMA-48, ahead of them what a spinner drew and took back.
 _ESCAPES = re.compile(
-    r"^[^\n]*(?:\r\x1b\[[0-2]?K|\x1b\[[0-2]?K(?:\r(?!\n)|\x1b\[1?G))"
-    r"|\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])",
-    re.MULTILINE,
+    r"(?m)^[^\n]*(?:\r\x1b\[[0-2]?K|\x1b\[[0-2]?K(?:\r(?!\n)|\x1b\[1?G))"
+    r"|\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])"
 )
 _REASONING = re.compile(
-    r"<\|?(?P<end>/|end_of_)?[\w:-]{0,30}(?:think|thought|reason|scratchpad|analysis|reflection|monologue|planning)"
+    r"(?i)<\|?(?P<end>/|end_of_)?[\w:-]{0,30}(?:think|thought|reason|scratchpad|analysis|reflection|monologue|planning)"
     r"[\w:-]{0,30}(?:\s[^<>]*)?\|?>"
     r"|[\[\u25c1](?P<closes>/?)(?:think|thinking|thoughts?|reasoning|scratchpad)[\]\u25b7]"
     r"|<details\s[^<>]*\breasoning\b[^<>]*>|<summary>[^<>]*\b(?:think|thought|reason)[^<>]*</summary>"
     r"|<\|?channel\|?>(?:analysis|commentary|thought)(?:<\|message\|>)?"
-    r"|(?P<final>(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>|.*assistantfinal)",
-    re.I,
+    r"|(?P<final>(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final<\|message\|>|.*assistantfinal)"
 )
 # These end reasoning that was begun, and mean nothing elsewhere.
 _REASONING_END = re.compile(r"</details>|<\|end\|>|.*(?:<channel\|>|</think(?:ing)?>)", re.I)
@@ -46,10 +49,9 @@ _THINKING_END = re.compile(r"(?:\.\.\.|\u2026)\s*done thinking\.?", re.I)
 # Above what follows it: marked ahead, or with a colon at its end.
 _TITLE = re.compile(r"(?=\W|.*[:\uff1a]$)\W*(?P<words>\w.{0,80}?)[\W_]*")
 _THOUGHTS = re.compile(
-    r"(?:(?:here(?: i|')s|start|show|my|internal|step-by-step) )*"
+    r"(?i)(?:(?:here(?: i|')s|start|show|my|internal|step-by-step) )*"
     r"(?:think\w*|thoughts?|reasoning|chain.of.thought|scratch ?pad|monologue|draft|überlegung\w*|gedanken\w*|réflexions?|raisonnement|razonamiento|pensamiento|ragionamento"
-    r"|raciocínio|размышлен\w*|рассужден\w*|思考\w*|推[理論论]\w*|사고 과정|생각)(?: process| for .*)?",
-    re.I,
+    r"|raciocínio|размышлен\w*|рассужден\w*|思考\w*|推[理論论]\w*|사고 과정|생각)(?: process| for .*)?"
 )
 _LONGEST_TAG = 120
 _MAX_PROBLEMS = 50
@@ -93,7 +95,7 @@ def decode_output(data: bytes) -> str:
     """Bytes as text: UTF-8 (UTF-16 under its BOM), a BOM dropped, bad bytes and NUL as U+FFFD."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = data.decode("utf-16" if is_utf16 else "utf-8-sig", "replace")
-    return strip_escapes(text).replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return unframed(strip_escapes(text).replace("\0", "\N{REPLACEMENT CHARACTER}"))
 
 
 def behind_reasoning(line: str) -> str:
@@ -249,8 +251,7 @@ class _Reader:
                 for key, texts in self._found.items():
                     self._doubtful[key] = [*self._doubtful.get(key, ()), *texts]
                 self._found.clear()
-        found = _SELF_REPORT.match(line)
-        if found and not self._saw_start and self._model is None:
+        if not (self._saw_start or self._model) and (found := _SELF_REPORT.match(line)):
             self._model = found[1].strip(" \t*_`")
 
     def _reasoning_edge(self, line: str) -> Literal["start", "end"] | None:
@@ -262,12 +263,12 @@ class _Reader:
         return "start" if self._thinking_ends and _THINKING.fullmatch(text) else None
 
     def _forget(self) -> None:
-        """Take all blocks for reasoning whose start is missing or a title, unless nothing comes between."""
+        """Take all blocks for reasoning without a start, or with a title, if words are between."""
         found = self._doubtful | self._found
-        for ordinal in found:
-            self._in_reasoning.setdefault(ordinal, self._number)
-        kept = () if self._talks else found.keys() - self._faults
-        self._doubtful = {key: found[key] for key in kept if found[key]}
+        self._in_reasoning = dict.fromkeys(found, self._number) | self._in_reasoning
+        self._doubtful = {
+            key: found[key] for key in found.keys() - self._faults if found[key] and not self._talks
+        }
         for seen in (self._found, self._faults, self._unclosed, self._problems):
             seen.clear()
         self._saw_start = False
@@ -325,9 +326,9 @@ class _Reader:
         self._found.setdefault(ordinal, []).append(_unfenced(text))
         for sentinel in (block.sentinel, end):
             if not self._names_agree(sentinel):
-                expected = self._expected[ordinal].names
                 self._faults[ordinal] = (
-                    f"its sentinel names {sentinel.names!r}; pair {ordinal} is {expected!r}"
+                    f"its sentinel names {sentinel.names!r};"
+                    f" pair {ordinal} is {self._expected[ordinal].names!r}"
                 )
 
     def _names_agree(self, sentinel: Sentinel) -> bool:
@@ -335,8 +336,8 @@ class _Reader:
         said, ours = _folded(sentinel.names), _folded(self._expected[sentinel.ordinal].names)
         if not said or said == ours:
             return True
-        known = {_folded(pair.names) for pair in self._expected.values()}
-        return said not in known and _letters(said) == _letters(ours)
+        is_other = any(said == _folded(pair.names) for pair in self._expected.values())
+        return not is_other and _letters(said) == _letters(ours)
 
     def _problem(self, what: str) -> None:
         self._problems.append(f"line {self._number}: {what}")

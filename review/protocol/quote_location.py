@@ -23,8 +23,7 @@ _ADDRESS = re.compile(
 )
 # What the text of a finding may give as a quote: in marks, in a fence, in a cell or behind `>`.
 _QUOTED = re.compile(
-    r"\"([^\"\n]+)\"|[“„]([^“”„\n]+)[“”]|[«「]([^«»「」\n]+)[»」]|```[^\n]*\n(.*?)```|[|>]([^|>\n]+)",
-    re.DOTALL,
+    r"(?s)\"([^\"\n]+)\"|[“„]([^“”„\n]+)[“”]|[«「]([^«»「」\n]+)[»」]|```[^\n]*\n(.*?)```|[|>]([^|>\n]+)"
 )
 _UNIT = re.compile(r"[\u2e80-\uffff]|[^\W_\u2e80-\uffff]+")
 _PLACE_AROUND = re.compile(r"^(?:L|lines?\s)?\s*\d{1,5}\s*[:|]\s+|\s*\((?:L|lines?\s)\s*\d{1,5}\)$", re.I)  # fmt: skip

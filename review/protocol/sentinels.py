@@ -8,13 +8,18 @@ from dataclasses import dataclass
 
 _MARKS = " \t#*_`\u200b\ufeff"
 _RULE = "="
-# What a CLI, a chat template or a terminal draws around a line: marks, symbols, tags.
+# What a CLI, a chat template, a list or a terminal draws around a line: marks, symbols, tags.
 _DRAWN = re.compile(
-    r"(?:[ \t\r#*_`]|[^\x00-\x7f\w\u2500-\u257f]|</?[a-z|!][^<>]*>|\[end of text\])*", re.I
+    r"(?i)(?:[ \t\r#*_`]|[^\x00-\x7f\w\u2500-\u257f]|(?:-|\d{1,2}[.)])[ \t]|</?[a-z|!][^<>]*>|\[end of text\])*"
 )
+# Messages of one turn that a CLI joined, and an END straight behind the result.
+_GLUED = re.compile(
+    r"=(?:(?<=[\w.!?:)\u2026]=)|(?<= ====))== PAIR REVIEW (?:START|END) [0-9a-f]{8}/"
+)
+# What a quotation, a diff or a box begins each of its lines with.
+_FRAME = re.compile(r"(?im)^[ \t]*((?:[>|+\u2500-\u257f][ \t]?)+)[*_`#]*==+ *pair review start\b")
 _HEAD = re.compile(
-    r"\s*pair[\s_]+review[\s_]+(start|end)\s+([0-9a-f]{8})\s*/\s*([0-9]{1,9})\s*(:|$)",
-    re.IGNORECASE,
+    r"(?i)\s*pair[\s_]+review[\s_]+(start|end)\s+([0-9a-f]{8})\s*/\s*([0-9]{1,9})\s*(:|$)"
 )
 
 
@@ -69,6 +74,16 @@ def read_sentinel(line: str) -> Sentinel | None:
     )
 
 
+def unframed(text: str) -> str:
+    """Give each sentinel a line, and take off the marks ahead where all blocks stand in them."""
+    text = _GLUED.sub(r"\n\g<0>", text)
+    found = _FRAME.search(text)
+    if found is None or any(map(read_sentinel, text.split("\n"))):
+        return text
+    marks = r"[ \t]?".join(map(re.escape, found[1].split()))
+    return re.sub(rf"(?m)^[ \t]*{marks} ?", "", text)
+
+
 _ANY = "[0-9a-f]{8}"
 _SHOWN = 20
 
@@ -91,8 +106,7 @@ class NearSentinel:
 def near_sentinels(text: str, *, token: str = _ANY) -> Iterator[NearSentinel]:
     """Yield them, at most one a line; with any token where none is given."""
     pattern = re.compile(
-        rf"pair[ \t]+review[ \t]+(start|end)[ \t]+(?:{token}|<token>)[ \t]*/[ \t]*([0-9]{{1,9}}|<n>)",
-        re.IGNORECASE,
+        rf"(?i)pair\s+review\s+(start|end)\s+(?:{token}|<token>)\s*/\s*(\d{{1,9}}|<n>)"
     )
     for number, raw in enumerate(text.split("\n"), start=1):
         found = pattern.search(raw)

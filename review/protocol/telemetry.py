@@ -43,9 +43,8 @@ _SECRET = re.compile(
     r"|(://[^\s/:@]{1,200}:)[^\s/@]{1,200}(?=@)"
 )
 _SECRET_NAMES = re.compile(
-    r"api[-_]?key|secret|password|passwd|authorization|cookie|credential"
-    r"|(?:access|refresh|auth|bearer|id|session)[-_]?token$",
-    re.IGNORECASE,
+    r"(?i)api[-_]?key|secret|password|passwd|authorization|cookie|credential"
+    r"|(?:access|refresh|auth|bearer|id|session)[-_]?token$"
 )
 _MASK = "…"
 
@@ -114,9 +113,8 @@ def telemetry_models(telemetry: Mapping[str, Any] | None) -> tuple[str, ...]:
     """The models in `model`, `models`, `modelUsage` and `stats.models`, as harnesses write them."""
     if telemetry is None:
         return ()
-    stats = telemetry.get("stats")
-    accounts = [telemetry.get(name) for name in _ACCOUNT_KEYS]
-    accounts.append(stats.get("models") if isinstance(stats, Mapping) else None)
+    stats = _mapping(telemetry.get("stats"))
+    accounts = [*map(telemetry.get, _ACCOUNT_KEYS), stats.get("models")]
     places = [_names(telemetry.get("model")), *(_names(it, by_name=True) for it in accounts)]
     return tuple(dict.fromkeys(chain(*places)))
 

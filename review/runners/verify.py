@@ -7,7 +7,7 @@ import signal as signals
 from collections.abc import Iterator
 from dataclasses import replace
 
-from review.protocol.output import behind_reasoning
+from review.protocol.output import behind_reasoning, decode_output
 from review.protocol.sentinels import near_sentinels, read_sentinel
 from review.runners.cli.output import (
     MAX_REASON,
@@ -15,9 +15,9 @@ from review.runners.cli.output import (
     clean,
     error_in_answer,
     failure_of,
+    known,
     saw_no_request,
     stopped_at_limit,
-    without_escapes,
 )
 from review.runners.cli.readers import READERS, Run
 from review.runners.outcome import Account, RunnerFailure, RunnerOutcome
@@ -25,12 +25,10 @@ from review.runners.registry import Access, Dialect
 from review.vocabulary import FailureCode
 
 _PROSE = (Dialect.TEXT, Dialect.LLM)
-_SENTINEL_WORDS = b"PAIR REVIEW START"
 _NOTICE = re.compile(
-    r"retr(?:y|ies)|re-?connect|resuming|\blag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back"
+    r"(?i)retr(?:y|ies)|re-?connect|resuming|\blag(?:s|ged|ging)?\b|back-?off|fall(?:ing)? ?back"
     r"|rate.?limit|overload|throttl|(?:try|trying) again|disconnect|connection (?:lost|closed|reset)"
-    r"|\bdropp(?:ed|ing)|timed out|truncat|compact|compress|switch(?:ed|ing)\b",
-    re.I,
+    r"|\bdropp(?:ed|ing)|timed out|truncat|compact|compress|switch(?:ed|ing)\b"
 )
 _MOST_NOTICES = 10
 _NOT_STARTED = (126, 127)  # of a shell: nothing to run, or no leave to
@@ -58,20 +56,15 @@ def verify_run(run: Run) -> RunnerOutcome:
 
 def holds_review(text: bytes | None) -> bool:
     """Return whether a line opens a review block, of whichever job."""
-    if text is None or _SENTINEL_WORDS not in text.upper():
-        return False
-    lines = (line for line in without_escapes(text).split(b"\n") if _SENTINEL_WORDS in line.upper())
-    found = (read_sentinel(behind_reasoning(_decoded(line))) for line in lines)
+    found = map(read_sentinel, map(behind_reasoning, decode_output(text or b"").split("\n")))
     return any(sentinel is not None and sentinel.opens for sentinel in found)
 
 
 def _telemetry(run: Run, account: Account, failure: RunnerFailure | None) -> dict[str, object]:
-    telemetry = dict(account.telemetry)
-    if account.models:
-        telemetry["models"] = list(account.models)
-    if run.result is not None:
-        telemetry["duration_seconds"] = round(run.result.duration, 3)
-    told = [*account.notices, *filter(_NOTICE.search, _decoded(run.stderr).splitlines())]
+    seconds = run.result and round(run.result.duration, 3)
+    told_of = known(models=list(account.models) or None, duration_seconds=seconds)
+    telemetry = {**account.telemetry, **told_of}
+    told = [*account.notices, *filter(_NOTICE.search, decode_output(run.stderr).splitlines())]
     notices = dict.fromkeys(filter(None, (clean(words, limit=MAX_SAID) for words in told)))
     if failure is None and notices:
         telemetry["notices"] = list(notices)[:_MOST_NOTICES]
@@ -86,9 +79,10 @@ def _has_answered(run: Run, account: Account, failure: RunnerFailure) -> bool:
         return True
     if account.failure is not None or failure.retryable or failure.concerns_all:
         return False
-    is_error = run.spec.dialect in _PROSE and run.exit_code != 0
-    has_words = bool((account.answer or b"").strip()) and not is_error
-    return has_words or failure.code is FailureCode.NO_OUTPUT
+    may_answer = run.spec.dialect not in _PROSE or run.exit_code == 0
+    return (
+        may_answer and bool((account.answer or b"").strip())
+    ) or failure.code is FailureCode.NO_OUTPUT
 
 
 def _failures(run: Run, account: Account, text: bytes | None) -> Iterator[RunnerFailure | None]:
@@ -119,7 +113,7 @@ def _bad_end(run: Run) -> RunnerFailure | None:
 
 def _cut_off(account: Account, text: bytes | None) -> RunnerFailure | None:
     """An answer that stopped at its limit, unless its last words are the END of a block."""
-    sentinel = read_sentinel(_decoded(text).rstrip("`~ \t\r\n").rpartition("\n")[2])
+    sentinel = read_sentinel(decode_output(text or b"").rstrip("`~ \t\r\n").rpartition("\n")[2])
     if not account.cut_off or (sentinel is not None and not sentinel.opens):
         return None
     return stopped_at_limit(clean(account.cut_off, limit=MAX_SAID))
@@ -129,9 +123,9 @@ def _no_answer(run: Run, account: Account) -> RunnerFailure | None:
     """Find an error in the place of the answer, or a reply to an empty prompt."""
     if holds_review(account.answer) or holds_review(run.file):
         return None
-    words = _decoded(account.answer or run.stdout)
+    words = decode_output(account.answer or run.stdout)
     if not words.strip():
-        words = _decoded(run.stderr)
+        words = decode_output(run.stderr)
     elif run.access is Access.READ and saw_no_request(words):
         reason = f"the model saw no request: {clean(words, limit=MAX_SAID)}"
         return RunnerFailure(FailureCode.NO_OUTPUT, reason, retryable=True, misread=True)
@@ -147,9 +141,8 @@ def _bad_exit(run: Run) -> RunnerFailure | None:
         failure = replace(failure, unusable=True, retryable=False)
     if code is None or code >= 0:
         return replace(failure, reason=failure.reason or f"exit code {code}, without a word")
-    ended = f"ended by {_SIGNALS.get(-code, f'signal {-code}')}"
-    said = f"{ended}: {failure.reason}" if failure.reason else f"{ended}, without a word"
-    return replace(failure, reason=said)
+    said = f": {failure.reason}" if failure.reason else ", without a word"
+    return replace(failure, reason=f"ended by {_SIGNALS.get(-code, f'signal {-code}')}{said}")
 
 
 def _without_review(run: Run, account: Account, text: bytes | None) -> RunnerFailure | None:
@@ -184,21 +177,17 @@ def _fault_of_text(run: Run, text: bytes | None) -> str | None:
         return "its review file is blank" if writes else "it gave no answer"
     if holds_review(text):
         return None
-    seen = str(next(near_sentinels(_decoded(text)), _decoded(text)))
+    seen = str(next(near_sentinels(decode_output(text)), decode_output(text)))
     return f"no review block is in what it wrote: {clean(seen, limit=MAX_SAID)}"
 
 
 def _last_words(run: Run) -> str:
     """Return the CLI's messages: on stderr, else on stdout where that is prose."""
-    words, stdout = _line(run.stderr, limit=MAX_REASON), run.stdout
-    if not words and run.spec.dialect in _PROSE and not holds_review(stdout):
-        return _line(stdout, limit=MAX_REASON)
-    return words
+    is_prose = run.spec.dialect in _PROSE and not holds_review(run.stdout)
+    return _line(run.stderr, limit=MAX_REASON) or _line(
+        run.stdout if is_prose else b"", limit=MAX_REASON
+    )
 
 
 def _line(data: bytes | None, *, limit: int = MAX_SAID) -> str:
-    return clean(_decoded(data), limit=limit)
-
-
-def _decoded(data: bytes | None) -> str:
-    return (data or b"").decode("utf-8", "replace")
+    return clean(decode_output(data or b""), limit=limit)

@@ -303,8 +303,10 @@ class _Sweep:
         self.tally.add(update)
         self.policy.sent += isinstance(update, progress.JobSent)
         if isinstance(update, progress.JobRun):
-            code, reason = update.document.failure_code, update.document.failure_reason or ""
-            self.policy.note(update.usage, update.failure, code, reason)
+            code = None if update.runs_rest_again else update.document.failure_code
+            self.policy.note(
+                update.usage, update.failure, code, update.document.failure_reason or ""
+            )
             if update.runs_rest_again:
                 self._pack(self._targets[key] for key in update.missing if key in self._targets)
         if isinstance(update, RefusedJob) and isinstance(update.error, JobNotClaimable):

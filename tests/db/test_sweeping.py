@@ -154,6 +154,15 @@ class TestRunsThatFail:
         assert [pair.note.path for pair in rest.pairs.all()] == ["kb/notes/a.md"]
         assert ReviewPair.objects.filter(status="completed").count() == 6
 
+    def test_that_leave_reviews_each_do_not_end_the_sweep_as_failing(self, sweeper, root):
+        for number in range(9):
+            write_note(root, f"n{number}.md", f"# n{number}\n")
+        sweeper.executor.answers = [failing(OVERLOADED, only=(1,))] * 12
+
+        answer = sweeper.sweep(retry=THREE_RUNS)
+
+        assert (answer.stopped, answer.pairs["pass"]) == (None, 24)
+
     @pytest.mark.parametrize(
         ("answer", "code"),
         [

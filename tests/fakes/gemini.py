@@ -61,7 +61,38 @@ def write_failed(_prompt: str) -> None:
     say(account(response="I wrote it.", stats=stats))
 
 
+def stream(prompt: str) -> None:
+    """The lines of `-o stream-json`: an answer in pieces, then its end."""
+    told = blocks(prompt)
+    message = {"type": "message", "role": "assistant", "delta": True}
+    say(json.dumps({"type": "init", "session_id": "b5f2-session", "model": "auto"}) + "\n")
+    say(json.dumps({"type": "message", "role": "user", "content": prompt}) + "\n")
+    say(json.dumps({**message, "content": "I read the note."}) + "\n")
+    say(json.dumps({"type": "tool_use", "tool_name": "read_file", "tool_id": "1"}) + "\n")
+    error = {"type": "file_not_found", "message": "no such file"}
+    say(json.dumps({"type": "tool_result", "status": "error", "error": error}) + "\n")
+    for at in range(0, len(told), 50):
+        say(json.dumps({**message, "content": told[at : at + 50]}) + "\n")
+    stats = {"input_tokens": 709, "output_tokens": 82, "cached": 100}
+    say(json.dumps({"type": "result", "status": "success", "stats": stats}) + "\n")
+
+
 CASES = {
+    "stream-json": stream,
+    "stream-error": lambda _prompt: say(
+        json.dumps({"type": "init", "session_id": "b5f2-session", "model": "auto"})
+        + "\n"
+        + json.dumps(
+            {
+                "type": "result",
+                "status": "error",
+                "error": {"type": "Error", "message": QUOTA["per-day"]},
+            }
+        )
+    ),
+    "joined-messages": lambda prompt: say(
+        account(response=f"I read the note.{blocks(prompt)}".replace("\n===", "==="))
+    ),
     "ok": lambda prompt: say(account(response=blocks(prompt))),
     "noise": lambda prompt: say(
         "Loaded cached credentials.\nFlushing log events.\n" + account(response=blocks(prompt))

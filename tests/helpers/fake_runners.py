@@ -32,6 +32,7 @@ OUTPUT = "kb/reports/bundle-reviews/review-job-7/bundle-output.md"
 GATE = "prose/source-residue"
 NOTES = ("kb/notes/a.md", "kb/notes/b.md")
 _ODD: Any = ("odd",)
+_STREAM: Any = ("gemini", "-o", "stream-json")
 # Declared runners of the tests: one program, its output read in each of the ways there are.
 DECLARED = {
     "text": RunnerSettings("text", command=_ODD),
@@ -55,6 +56,18 @@ DECLARED = {
             "output_tokens": "tokens.out",
         },
         where={"type": "text"},
+        join=True,
+    ),
+    "gemini-lines": RunnerSettings(
+        "gemini-lines",
+        command=_STREAM,
+        output=RunnerOutput.JSON_LINES,
+        fields={
+            "answer": "content",
+            "session_id": "session_id",
+            "input_tokens": "stats.input_tokens",
+        },
+        where={"role": "assistant"},
         join=True,
     ),
     "claude-file": RunnerSettings("claude-file", like="claude-code", output=RunnerOutput.FILE),

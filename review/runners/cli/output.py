@@ -18,9 +18,8 @@ MAX_REASON = 1000
 MAX_SAID = 300
 _STACK_LINE = re.compile(r"^[^\S\n]++at .*$|^[^\S\n]++File \".*\", line \d+.*$", re.MULTILINE)
 _STATUS = re.compile(
-    r"(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/\d(?:\.\d)?)?)\W{0,4}([45]\d\d)\b"
-    r"|\(([45]\d\d)\)",
-    re.IGNORECASE,
+    r"(?i)(?:status(?: code)?|api error|error code|\"code\"|\bHTTP(?:/[\d.]+)?)\W{0,4}([45]\d\d)\b"
+    r"|\(([45]\d\d)\)"
 )
 
 _LASTING = RunnerFailure(FailureCode.RUNNER_ERROR, "")
@@ -78,7 +77,7 @@ _MOST_OF_AN_ERROR = 400
 # How a model answers that was given no prompt; in any language, it asks back.
 _GIVEN = r"(?:request|question|task|prompt|message|instruction|input|content)s?"
 _NO_REQUEST = re.compile(
-    r"(?:do|did|can)(?:n(?:'|\u2019)t| ?not) (?:actually )?(?:see|find|receive|have|detect|get|provide|include) "
+    r"(?i)(?:do|did|can)(?:n(?:'|\u2019)t| ?not) (?:actually )?(?:see|find|receive|have|detect|get|provide|include) "
     rf"(?:a|an|any|your|the) (?:\w+ ){{0,3}}{_GIVEN}\b"
     rf"|(?:message|prompt|input|request) (?:\w+ ){{1,3}}(?:\w+ )?(?:empty|blank|missing|cut off)"
     rf"|(?:no|without|not seeing an?y?|there(?:'|\u2019)s no) (?:\w+ )?{_GIVEN} (?:was|were|has|have|provided|given|included|here|yet|specified)"
@@ -86,16 +85,14 @@ _NO_REQUEST = re.compile(
     r"|haven(?:'|\u2019)t (?:yet )?(?:provided|given|included|shared|asked)|(?:what|note|file|text) you(?:'|\u2019)d like"
     r"|doesn(?:'|\u2019)t (?:appear|seem) to (?:be|contain|include) (?:a|an|any) "
     r"|(?:sehe|finde|habe|erkenne) (?:\w+ ){0,3}keine? (?:\w+ ){0,2}(?:an)?(?:frage|aufgabe|nachricht|eingabe|prompt|inhalt)"
-    r"|set(?:ting)? up (?:the )?context for our|please (?:provide|paste|share|send) (?:the|your|me)|[?\uff1f\u061f][^?\uff1f\w]*$",
-    re.I,
+    r"|set(?:ting)? up (?:the )?context for our|please (?:provide|paste|share|send) (?:the|your|me)|[?\uff1f\u061f][^?\uff1f\w]*$"
 )
 _MOST_OF_A_GREETING = 600
 # What services, and the CLIs in front of them, call a stop at the limit of an answer's length.
 _STOPS = ("max_tokens", "max_output_tokens", "length", "model_context_window_exceeded")
 _STOPPED = re.compile(
-    r"exceeded the (?:\d+ )?output token (?:maximum|limit)|output token limit (?:exceeded|reached)"
-    r"|reason:? \W?max_(?:output_)?tokens\b|truncated due to token limit",
-    re.IGNORECASE,
+    r"(?i)exceeded the (?:\d+ )?output token (?:max\w+|limit)|output token limit (?:exceeded|reached)"
+    r"|reason:? \W?max_(?:output_)?tokens\b|truncated due to token limit"
 )
 _ADVICE = (
     "give it less at once (--batch-size, or max_prompt_tokens in kb/review.toml), or raise the"
@@ -140,18 +137,13 @@ def stopped_at_limit(said: str) -> RunnerFailure:
     )
 
 
-def without_escapes(data: bytes) -> bytes:
-    return strip_escapes(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-
-
 def unwrap(message: str) -> str:
     """The sentence inside a service's JSON error, where the message is one."""
     try:
         document = json.loads(message)
     except (ValueError, RecursionError):
         return message
-    error = document.get("error", document) if isinstance(document, dict) else None
-    inner = error.get("message") if isinstance(error, dict) else error
+    inner = look(document, "error.message") or look(document, "error") or look(document, "message")
     return unwrap(inner) if isinstance(inner, str) else message
 
 
@@ -193,7 +185,7 @@ _MOST_TRIES = 20  # of what does not end on its line: each may read all of the t
 
 def objects_in(data: bytes) -> list[dict[str, Any]]:
     """Every JSON object that begins a line, in order; those in a list one by one."""
-    text = without_escapes(data).decode("utf-8", "replace").removeprefix("\ufeff")
+    text = strip_escapes(data.decode("utf-8-sig", "replace"))
     found: list[object] = []
     at, tries = 0, _MOST_TRIES
     while match := _OPENING.search(text, at):

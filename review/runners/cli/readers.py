@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from review.protocol.sentinels import read_sentinel
@@ -25,7 +24,6 @@ from review.runners.cli.output import (
     table,
     tells_of_the_limit,
     text,
-    without_escapes,
 )
 from review.runners.outcome import Account, RunnerFailure
 from review.runners.process.run import ProcessResult
@@ -117,10 +115,8 @@ def read_claude_code(run: Run) -> Account:
     tokens = summed(models.values()) if "modelUsage" in result else of_run
     beginning = _last(objects, lambda item: item.get("subtype") == "init")
     told = gather([result, beginning], _MODEL) if result else {}
-    denials = map(table, listed(result.get("permission_denials")))
-    turns = (item for item in objects if item.get("type") == "assistant")
-    parts = chain.from_iterable(listed(look(item, "message.content")) for item in turns)
-    messages = [look(part, "text") for part in parts]
+    turns = [look(it, "message.content") for it in objects if it.get("type") == "assistant"]
+    messages = [look(part, "text") for turn in turns for part in listed(turn)]
     failure = _claude_failure(result) if result else None
     if messages and not result:
         failure = _cut_off(run.stderr.decode("utf-8", "replace"), "its result")
@@ -131,7 +127,7 @@ def read_claude_code(run: Run) -> Account:
         models=tuple(models) or tuple(told.values()),
         refused_writes=tuple(
             text(look(tool, "tool_input.file_path")) or str(tool["tool_name"])
-            for tool in denials
+            for tool in map(table, listed(result.get("permission_denials")))
             if tool.get("tool_name") in _CLAUDE_WRITES
         ),
         cut_off=limit_named_by(result.get("stop_reason")),
@@ -158,13 +154,12 @@ def read_codex(run: Run) -> Account:
         return Account()
     endings = [event for event in events if event["type"] in _CODEX_ENDINGS]
     said = _answer(map(_codex_message, events))
-    begins = [e for e in events if e["type"] == "thread.started"]
     # The usage of a thread is counted on from turn to turn: the last one is the sum.
     return Account(
         answer=run.last_message if said is None else said,
         failure=_codex_failure(events, endings, run.exit_code),
         telemetry={
-            **gather(begins[:1], _CODEX_SESSION),
+            **gather([e for e in events if e["type"] == "thread.started"][:1], _CODEX_SESSION),
             **known(turns=len(endings) or None),
             **gather([_last(endings, lambda event: "usage" in event).get("usage")], _CODEX_TOKENS),
         },
@@ -184,7 +179,7 @@ def _codex_failure(
     told = _last(events, lambda event: event["type"] == "error" and text(event.get("message")))
     words = text(told.get("message")) or ""
     if not endings:
-        return _cut_off(words, "turn.completed") if words or exit_code == 0 else None
+        return _cut_off(words, "turn.completed") if words or (exit_code or 0) <= 0 else None
     if endings[-1]["type"] == "turn.completed":
         return None
     words = text(look(endings[-1], "error.message")) or words
@@ -235,7 +230,7 @@ def _gemini_failure(error: object, exit_code: int | None) -> RunnerFailure | Non
 
 
 def read_text(run: Run) -> Account:
-    return Account(answer=without_escapes(run.stdout))
+    return Account(answer=run.stdout)
 
 
 def read_llm(run: Run) -> Account:
@@ -243,13 +238,17 @@ def read_llm(run: Run) -> Account:
     record = _last(objects_in(run.stdout), lambda item: "response" in item)
     if not record:
         return read_text(run)
-    stops = (look(record, f"response_json.{path}") for path in _LLM_STOPS)
     told = gather([record], _LLM)
     return Account(
         answer=encoded(record.get("response")),
         models=(told.pop("model"),) if "model" in told else (),
         telemetry=told,
-        cut_off=next(filter(None, map(limit_named_by, stops)), ""),
+        cut_off=next(
+            filter(
+                None, (limit_named_by(look(record, f"response_json.{it}")) for it in _LLM_STOPS)
+            ),
+            "",
+        ),
     )
 
 
@@ -284,8 +283,7 @@ def _declared_failure(error: object) -> RunnerFailure | None:
 
 
 def _is(value: object, wanted: str) -> bool:
-    told = str(value).lower() if isinstance(value, bool) else str(value)
-    return value is not None and told == wanted
+    return value is not None and str(value).lower() == str(wanted).lower()
 
 
 def _answer(said: Iterable[object]) -> bytes | None:

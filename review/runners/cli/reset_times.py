@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 _LONGEST = timedelta(days=40)
@@ -23,9 +23,8 @@ _IN_SECONDS = re.compile(
 _UNIT = r"(\d+(?:\.\d+)?)\s*(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)\b"
 _UNGLUED = re.compile(r"(?<=\d)([wdhms])(?=\d)", re.I)
 _RELATIVE = re.compile(
-    r"(?:\b(?:in|after|for|wait)\s+|\b(?:\w*reset|retry)[\w-]*\W{1,5}(?=\d))"
-    rf"(?:about\s+|~\s?)?((?:{_UNIT}(?:\s*,)?\s*(?:and\s+)?)+)",
-    re.I,
+    r"(?i)(?:\b(?:in|after|for|wait)\s+|\b(?:\w*reset|retry)[\w-]*\W{1,5}(?=\d))"
+    rf"(?:about\s+|~\s?)?((?:{_UNIT}(?:\s*,)?\s*(?:and\s+)?)+)"
 )
 _TIME = re.compile(
     r"(?<![\d:.])(?<!\bin )(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?\s*(?P<half>[ap]\.?m\b)?|\s*(?P<half_only>[ap]\.?m\b))"
@@ -33,8 +32,7 @@ _TIME = re.compile(
     re.I,
 )
 _CLOCK = re.compile(
-    rf"(?:resets?|again|available|back|until|renews?|refreshes|retry-after)\b[^\n]{{0,40}}?{_TIME.pattern}",
-    re.I,
+    rf"(?i)(?:resets?|again|available|back|until|continue|renews?|refreshes|retry-after)\b[^\n]{{0,40}}?{_TIME.pattern}"
 )
 _WORDS = ((r"\ban? (?=(?:hour|minute|day|week)\b)", "1 "), ("midnight", "0:00"), ("noon", "12:00"))
 _ZONES = {
@@ -49,14 +47,19 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _MONTH = "|".join(_MONTHS)
 _DATE = re.compile(
     rf"\b(?:(?P<month>{_MONTH})[a-z]*\.?\s+(?P<day>\d\d?)(?:st|nd|rd|th)?"
-    rf"|(?P<first>\d\d?)(?:st|nd|rd|th)?\s+(?P<named>{_MONTH})[a-z]*)\b(?:,?\s+(?P<year>\d{{4}}))?",
+    rf"|(?P<first>\d\d?)(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<named>{_MONTH})[a-z]*)\b(?:,?\s+(?P<year>\d{{4}}))?",
     re.I,
 )
-_ON_A_DAY = re.compile(
-    rf"(?:reset|again|available|until|refresh)\w*[^\n]{{1,20}}?{_DATE.pattern}", re.I
-)
-_WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b", re.I)
 _WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+_WEEKDAY = re.compile(rf"\b({'|'.join(_WEEKDAYS)})(?:s|nes|rs?|ur)?(?:day)?\b", re.I)
+_TOMORROW = re.compile(r"\b(day after )?tomorrow\b", re.I)
+_DAY = "|".join(re.sub(r"\?P<\w+>", "", it.pattern) for it in (_DATE, _WEEKDAY, _TOMORROW))
+_DAY_BEHIND = re.compile(rf",?\s*(?:on\s+)?(?:the\s+)?(?:{_DAY}){_ZONE}", re.I)
+_ON_A_DAY = re.compile(
+    rf"(?:reset|again|available|back|until|refresh|renew)\w*[^\n]{{1,20}}?(?:{_DAY})", re.I
+)
+# In the order of some country, or in a language that is not read here.
+_OTHER_DATE = re.compile(r"\b\d{1,2}[./]\d{1,2}\b|\b20\d\d\b")
 
 
 def read_reset_time(words: str, *, now: datetime, zone: tzinfo | None = None) -> datetime | None:
@@ -85,18 +88,21 @@ def _read(words: str, now: datetime, here: datetime) -> datetime | None:
         return now + sum(
             (_length(*unit) for unit in re.findall(_UNIT, match[1], re.I)), timedelta()
         )
-    day = _ON_A_DAY.search(words)
+    today, day = here.replace(hour=0, minute=0, second=0, microsecond=0), _ON_A_DAY.search(words)
+    if match := _CLOCK.search(words):
+        return _on_the_clock(match, match[0], here)
     # In any language one time is that of the reset; those of log lines name seconds.
     times = [time for time in _TIME.finditer(words) if time[0].count(":") < 2]
-    if match := _CLOCK.search(words) or (times[0] if len(times) == 1 and not day else None):
-        return _on_the_clock(match, here)
-    return day and _on_day(day, here.replace(hour=0, minute=0, second=0, microsecond=0), here)
+    if len(times) == 1 and not day:
+        return _on_the_clock(times[0], words, here)
+    return _on_day(day[0], today, here) if day else None
 
 
 def _zone(name: str) -> tzinfo:
     if offset := re.search(r"([+-]\d{1,2}):?(\d\d)?$", name):
-        minutes = int(offset[2] or 0) * (-1 if offset[1].startswith("-") else 1)
-        return timezone(timedelta(hours=int(offset[1]), minutes=minutes))
+        return timezone(
+            timedelta(hours=int(offset[1]), minutes=int(f"{offset[1][0]}{offset[2] or 0}"))
+        )
     return ZoneInfo(_ZONES.get(name.upper(), name))
 
 
@@ -107,32 +113,37 @@ def _at_date(match: re.Match[str], here: datetime) -> datetime:
 
 
 def _length(number: str, unit: str) -> timedelta:
-    names = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
-    return timedelta(**{names[unit[0].lower()]: float(number)})
+    names = ("weeks", "days", "hours", "minutes", "seconds")
+    return timedelta(**{name: float(number) for name in names if name[0] == unit[0].lower()})
 
 
-def _on_the_clock(match: re.Match[str], here: datetime) -> datetime:
-    """A time of day, on a day that is named before it or else the next one."""
-    if match["zone"]:
-        here = here.astimezone(_zone(match["zone"]))
+def _on_the_clock(match: re.Match[str], words: str, here: datetime) -> datetime | None:
+    """A time of day, on a day that is named in the words or behind it, or else the next one."""
+    behind = _DAY_BEHIND.match(match.string, match.end())
+    if zone := match["zone"] or (behind and behind["zone"]):
+        here = here.astimezone(_zone(zone))
     hour, half = int(match["hour"]), (match["half"] or match["half_only"] or "").lower()
-    if half:
-        hour = hour % 12 + 12 * half.startswith("p")
+    hour = hour % 12 + 12 * half.startswith("p") if half else hour
     told = here.replace(hour=hour, minute=int(match["minute"] or 0), second=0, microsecond=0)
-    if day := _DATE.search(match[0]):
-        return _on_day(day, told, here)
-    if weekday := _WEEKDAY.search(match[0]):
-        told += timedelta(days=(_WEEKDAYS.index(weekday[1].lower()) - here.weekday()) % 7)
-        return told if told > here - _JUST_PASSED else told + timedelta(days=7)
-    if "tomorrow" in match[0].lower():
-        return told + timedelta(days=1)
+    if on_day := _on_day(f"{words} {behind[0] if behind else ''}", told, here):
+        return on_day
+    if _OTHER_DATE.search(words):
+        return None
     return told if told > here - _JUST_PASSED else told + timedelta(days=1)
 
 
-def _on_day(match: re.Match[str], told: datetime, here: datetime) -> datetime:
-    month = _MONTHS.index((match["month"] or match["named"]).lower()) + 1
-    named = date(int(match["year"] or here.year), month, int(match["day"] or match["first"]))
-    told = told.replace(year=named.year, month=named.month, day=named.day)
-    if match["year"] or told > here - timedelta(days=1):
-        return told
-    return told.replace(year=told.year + 1)
+def _on_day(words: str, told: datetime, here: datetime) -> datetime | None:
+    """The time of today on the day that is named; None if none is."""
+    if match := _DATE.search(words):
+        told = told.replace(
+            year=int(match["year"] or here.year),
+            month=_MONTHS.index((match["month"] or match["named"]).lower()) + 1,
+            day=int(match["day"] or match["first"]),
+        )
+        is_near = match["year"] or told > here - timedelta(days=1)
+        return told if is_near else told.replace(year=told.year + 1)
+    if weekday := _WEEKDAY.search(words):
+        told += timedelta(days=(_WEEKDAYS.index(weekday[1].lower()) - here.weekday()) % 7)
+        return told if told > here - _JUST_PASSED else told + timedelta(days=7)
+    tomorrow = _TOMORROW.search(words)
+    return told + timedelta(days=2 if tomorrow[1] else 1) if tomorrow else None

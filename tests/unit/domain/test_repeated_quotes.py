@@ -143,6 +143,29 @@ class TestEditedNote:
 
         assert reviews.add(text, TBD) == (costs,)
 
+    @pytest.mark.parametrize(
+        ("sentence", "quote", "is_same"),
+        [
+            ("For teams of ten, the store is often quick enough.", "often quick enough", True),
+            ("For teams of ten, it was rarely quick enough by day.", "rarely quick enough", False),
+            ("For teams of ten, the log is often quick enough to read.", "to read", False),
+            ("For teams of ten, the store is cheap. Often quick enough!", "Often quick", False),
+        ],
+        ids=["a-few-words-changed", "most-words-changed", "beside-it", "another-sentence"],
+    )
+    def test_a_few_quoted_words_keep_theirs_while_most_of_their_sentence_stays(
+        self, sentence, quote, is_same
+    ):
+        reviews = Reviews()
+        first = ("usually fast enough", "no figure supports the claim", WARN)
+        then = (quote, "the claim has no figure", WARN)
+
+        before = reviews.add(
+            note("For teams of ten, the store is usually fast enough.\n\nMore."), first
+        )
+
+        assert (reviews.add(note(f"{sentence}\n\nMore."), then) == before) == is_same
+
     def test_the_same_words_at_another_place_are_new_while_the_old_ones_stand(self):
         reviews = Reviews()
         (costs,) = reviews.add(note(section("Costs"), section("Risks", "None.")), TBD)

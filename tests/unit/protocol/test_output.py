@@ -65,6 +65,11 @@ class TestWholeOutputs:
             pytest.param(GOOD.replace(": kb/notes/a.md :: prose/x ===", " ==="), id="no-names"),
             pytest.param(GOOD + GOOD.replace("one", "one "), id="twice-but-for-blanks"),
             pytest.param("● " + GOOD, id="bullet-of-a-cli"),
+            pytest.param("Here:\n\n> " + GOOD.strip().replace("\n", "\n> "), id="quotation"),
+            pytest.param("```\n>" + GOOD.strip().replace("\n", "\r\n>") + "\n```", id="tight"),
+            pytest.param("I read it." + GOOD.replace("\n=== PAIR", "=== PAIR"), id="glued"),
+            pytest.param("+" + GOOD.strip().replace("\n", "\n+"), id="diff"),
+            pytest.param("1. " + GOOD.replace("\n", "\n   "), id="item-of-a-list"),
             pytest.param("<s>" + GOOD.rstrip() + "<|im_end|>", id="special-tokens"),
             pytest.param(GOOD.rstrip() + " [end of text]\n\n", id="end-of-text"),
             pytest.param(f"<answer>{GOOD.rstrip()}</answer>", id="tags-beside-it"),
@@ -80,6 +85,13 @@ class TestWholeOutputs:
 
         assert {key: text.strip() for key, text in texts(parsed).items()} == ALL
         assert not parsed.missing
+
+    def test_only_the_mark_of_the_quotation_around_a_block_goes(self):
+        body = "- WARN: words\n\n  > quoted"
+
+        parsed = parse("> " + block(1, body).strip().replace("\n", "\n> "))
+
+        assert texts(parsed) == {1: body}
 
     def test_a_bad_byte_costs_one_character(self):
         parsed = parse(GOOD.encode().replace(b"two", b"t\xffo\x00"))

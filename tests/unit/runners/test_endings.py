@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from review.protocol.output import decode_output
 from review.runners import verify as proving
 from review.runners.cli.readers import Run
 from review.runners.outcome import RunnerFailure
@@ -23,7 +24,7 @@ SUCCESSES = [
     ("claude-file", "wrote-file"),
     ("codex", "ok"), ("codex", "progress-talk"), ("codex", "reconnected"),
     ("codex", "two-turns"), ("codex", "no-message"), ("codex-file", "wrote-file"),
-    ("gemini", "ok"), ("gemini", "noise"), ("gemini-file", "wrote-file"),
+    ("gemini", "ok"), ("gemini", "noise"), ("gemini-lines", "stream-json"), ("gemini", "joined-messages"), ("gemini-file", "wrote-file"),
     ("llm", "ok"), ("llm", "plain"),
     ("text", "ok"), ("text", "quotes-an-error"), ("text", "ten-megabytes"), ("text", "invalid-utf8"),
     ("text", "wrote-file"), ("file", "wrote-file"), ("json", "json"), ("jsonl", "json-lines"),
@@ -75,6 +76,7 @@ FAILURES = [
     ("gemini", "bad-request", ERROR, "API key not valid", "unusable"),
     ("gemini", "per-minute", LIMITED, "Please retry in 34.07s", "retryable"),
     ("gemini", "per-day", EXHAUSTED, "exhausted your daily quota", "retryable exhausted"),
+    ("gemini-lines", "stream-error", EXHAUSTED, "exhausted your daily quota", "retryable exhausted"),
     ("gemini", "resource-exhausted", LIMITED, "RESOURCE_EXHAUSTED", "retryable"),
     ("gemini", "error-exit-zero", ERROR, "empty response with no text", "retryable"),
     ("gemini", "cut-off", ERROR, "limit (Response truncated due to token limits.)", ""),
@@ -265,14 +267,11 @@ CLAUDE = Dialect.CLAUDE_CODE
 
 
 class TestCutStream:
-    def test_gives_the_reviews_that_it_had(self):
-        said = [BLOCK, "I am done."]
-        events = [
-            {"type": "item.completed", "item": {"type": "agent_message", "text": text}}
-            for text in said
-        ]
-
-        outcome = prove(Dialect.CODEX, "\n".join(map(json.dumps, events)).encode())
+    @pytest.mark.parametrize("code", [0, -9])
+    def test_gives_the_reviews_that_it_had(self, code):
+        items = [{"type": "agent_message", "text": text} for text in (BLOCK, "I am done.")]
+        events = [json.dumps({"type": "item.completed", "item": item}) for item in items]
+        outcome = prove(Dialect.CODEX, "\n".join(events).encode(), exit_code=code)
 
         assert outcome.text.decode() == BLOCK
         assert outcome.failure.retryable
@@ -315,7 +314,7 @@ class TestTerminal:
         outcome = prove(dialect, stdout.encode())
 
         assert outcome.failure is None
-        assert outcome.text.decode() == BLOCK
+        assert decode_output(outcome.text) == BLOCK
 
 
 class TestNotices:

@@ -234,6 +234,11 @@ class TestTelemetry:
                 id="gemini",
             ),
             pytest.param(
+                "gemini-lines", "stream-json", (),
+                {"session_id": "b5f2-session", "input_tokens": 709},
+                id="gemini-stream",
+            ),
+            pytest.param(
                 "llm", "ok", ("gpt-5-2026-01-15",),
                 {"session_id": "01m8-talk", "input_tokens": 11, "output_tokens": 7},
                 id="llm",
