@@ -307,7 +307,7 @@ def _find_carried(fingerprint: str) -> FoundFinding | None:
 
 
 def _carried(**which: int) -> Iterator[tuple[str, FoundFinding]]:
-    """Yield decisions and findings of reviews as they are known where these were carried over to."""
+    """Yield decisions and findings as they are known where their reviews were carried over to."""
     related = ("note", "gate", "model_partition", "review_pair__note", "review_pair__gate")
     rows = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER, **which).order_by("-pk")
     events = list(rows.select_related(*related))

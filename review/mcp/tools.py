@@ -174,7 +174,7 @@ class Disposal(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Dispose(Tool):
-    """Record what became of findings: fixed, rejected, deferred (say why in reason) or open again."""
+    """Record what became of findings: fixed, rejected, deferred or open, and the reason."""
 
     findings: Annotated[list[Disposal], Meta(min_length=1, max_length=200)]
 
