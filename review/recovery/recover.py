@@ -16,7 +16,7 @@ from review.documents.base import Document, ListJson, from_row, grouped
 from review.domain.grouping import Group
 from review.errors import Conflict, ReviewError
 from review.ingest.ingest import ingest_job
-from review.ingest.load import IngestRequest, Intake, read_jobs
+from review.ingest.load import IngestRequest, Intake, NoBlocks, NoOutput, read_jobs
 from review.job_files import OutputNotReadable
 from review.jobs.board import require_job
 from review.jobs.create import JobFactory
@@ -180,7 +180,11 @@ class Recovery:
         request = IngestRequest(actor=self.actor, output=output or None)
         ((intakes, refused),) = read_jobs([job.pk], request, config=config)
         if error := refused.get(job.pk):
-            raise error
+            if not isinstance(error, NoOutput | NoBlocks):
+                raise error
+            retry = f"commonplace ingest_bundle_output --review-job-id {job.pk}"
+            hint = f"when it is mended: {retry}; a job without an output is replaced or failed"
+            raise NoOutput(error.message, hint=hint) from error
         (intake,) = intakes
         return RecoveredJson(
             review_job_id=job.pk,

@@ -72,6 +72,7 @@ OTHER_ANSWERS = {
     *("healthz", "job-file", "review-text", "snapshot", "login", "logout", "enter", "preferences"),
     *("queue-dispose", "queue-all", "queue-undo", "finding-decide", "decide", "ack", "override"),
     *("request-review", "request-cells", "request-missing", "request-again"),
+    "request-all-missing",
 }
 
 
