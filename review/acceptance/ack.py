@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,10 +18,18 @@ from review.documents.base import Document
 from review.domain.paths import normalise_path
 from review.domain.staleness import Digests, staleness_reasons
 from review.errors import Conflict, ReviewError
+from review.findings.states import QueueFindingJson, read_findings_now
 from review.knowledge_base import Corpus, DraftPair, UnreadableFile
+from review.protocol.quote_location import lines_after, quote_lines
 from review.selection.documents import KeyJson, TargetInput, TargetJson
 from review.selection.names import command_to_review, named_gates, read_named_note
-from review.vocabulary import ACCEPTING_DECISIONS, AcceptanceKind, Decision, NotAccepted
+from review.vocabulary import (
+    ACCEPTING_DECISIONS,
+    AcceptanceKind,
+    Decision,
+    DispositionState,
+    NotAccepted,
+)
 
 
 class AckedJson(KeyJson):
@@ -54,19 +62,13 @@ _TEXTS = ("note_snapshot__content_sha256", "gate_snapshot__content_sha256")
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoveOptions:
-    """In whose name acceptances move, and in which way."""
+class AckOptions:
+    """In whose name acceptances move, and in which way; a changed gate only if that is accepted."""
 
     model_partition: str
     actor: str
     reason: str = ""
     kind: AcceptanceKind = AcceptanceKind.ACK
-
-
-@dataclass(frozen=True, kw_only=True)
-class AckOptions(MoveOptions):
-    """How to ack; changed gates are refused unless they are accepted too."""
-
     accept_gate_change: bool = False
 
 
@@ -80,20 +82,16 @@ class AckRequest(AckOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
-    """A completed pair that an acceptance can rest on, with the decision that counts."""
-
-    review_pair_id: int
-    decision: Decision
-    gate_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
 class PairState:
-    """The texts that a key's current acceptance pins, and the review that an ack would carry on."""
+    """The texts that a key's current acceptance pins, and the review that an ack would carry on.
+
+    :ivar gate_sha256: the text of the gate by which that review judged.
+    """
 
     accepted: Digests | None = None
-    review: Review | None = None
+    review_pair_id: int | None = None
+    decision: Decision = Decision.UNKNOWN
+    gate_sha256: str = ""
 
 
 def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> AcksJson:
@@ -108,7 +106,7 @@ def ack_gate_review(request: AckRequest, *, corpus: Corpus, now: datetime) -> Ac
     answer = AcksJson(model_partition=request.model_partition)
     with transaction.atomic():
         acks = [(DraftPair(note, gate), None) for gate in gates]
-        if errors := apply_acks(acks, answer, options=request, now=now):
+        if errors := apply_acks(acks, answer, corpus=corpus, options=request, now=now):
             message = "; ".join(error.message for error in errors)
             first = errors[0]
             raise type(first)(f"{message}; nothing was acked", first.code, hint=first.hint)
@@ -119,31 +117,38 @@ def apply_acks(
     acks: Sequence[tuple[DraftPair, int | None]],
     answer: AcksJson,
     *,
+    corpus: Corpus,
     options: AckOptions,
     now: datetime | None,
 ) -> list[ReviewError]:
-    """In a transaction, ack the pairs that can be, or evaluate them without `now`; the rest."""
+    """In a transaction, ack the pairs that can be, or evaluate them without `now`; the rest.
+
+    Refused are pairs with an open finding whose quote is gone: it may be fixed.
+    """
     if now is not None:
         # First, so that an ingest that comes in between is either seen or waits.
         models.ReviewStore.objects.take_turn()
-    names = {(pair.note.path, pair.gate.path) for pair, _expected in acks}
+    names = {_key(pair) for pair, _expected in acks}
     states = read_pair_states(names, model_partition=options.model_partition)
-    stale: list[tuple[DraftPair, Decision, int | None]] = []
+    stale: list[tuple[DraftPair, Decision, int]] = []
     refused: list[tuple[DraftPair, ReviewError]] = []
     for pair, expected in acks:
-        state = states[pair.note.path, pair.gate.path]
+        state = states[_key(pair)]
         current = Digests(note=pair.note.sha256, gate=pair.gate.sha256)
         if not staleness_reasons(current=current, accepted=state.accepted):
             answer.already_fresh.append(key_json(pair))
         elif refusal := _refusal(pair, expected, state, options=options):
             refused.append((pair, refusal))
-        elif state.review:
-            stale.append((pair, state.review.decision, state.review.review_pair_id))
+        elif state.review_pair_id:
+            stale.append((pair, state.decision, state.review_pair_id))
+    deleted = dict(_deleted_quotes(corpus, stale))
+    refused += [(pair, deleted[_key(pair)]) for pair, *_ in stale if _key(pair) in deleted]
+    stale = [ack for ack in stale if _key(ack[0]) not in deleted]
     accepted = [True] * len(stale) if now is None else accept_now(stale, options, now=now)
     for (pair, decision, pair_id), is_accepted in zip(stale, accepted, strict=True):
         if is_accepted:
-            named = (pair.note.path, pair.gate.path, pair.gate.gate_id)
-            answer.acked.append(AckedJson(*named, pair_id or 0, decision.value))
+            named = (*_key(pair), pair.gate.gate_id)
+            answer.acked.append(AckedJson(*named, pair_id, decision.value))
         else:
             late = "a later text was accepted in the meantime; select again"
             refused.append((pair, Conflict(f"{_name(pair)}: {late}", "superseded")))
@@ -152,7 +157,7 @@ def apply_acks(
 
 
 def accept_now(
-    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: MoveOptions, *, now: datetime
+    pairs: Sequence[tuple[DraftPair, Decision, int | None]], options: AckOptions, *, now: datetime
 ) -> list[bool]:
     """Accept today's texts of pairs, in a transaction, on a review or none; False: superseded."""
     sides = [side for pair, *_evidence in pairs for side in (pair.note, pair.gate)]
@@ -204,12 +209,12 @@ def read_pair_states(keys: Collection[Key], *, model_partition: str) -> dict[Key
     columns = ("decision", "event__review_pair_id", judged)
     for row in accepted.values_list(*_PATHS, *_TEXTS, *columns):
         note_path, gate_path, *digests, decision, pair_id, judged = row
-        review = Review(pair_id, Decision(decision), judged) if pair_id else None
         if (note_path, gate_path) in states:
-            states[note_path, gate_path] = PairState(Digests(*digests), review)
-    without = {key for key in states if states[key].review is None}
-    for key, review in _latest_reviews(without, model_partition).items():
-        states[key] = replace(states[key], review=review)
+            state = PairState(Digests(*digests), pair_id, Decision(decision), judged)
+            states[note_path, gate_path] = state
+    without = {key for key in states if states[key].review_pair_id is None}
+    for key, pair_id, decision, judged in _latest_reviews(without, model_partition):
+        states[key] = PairState(states[key].accepted, pair_id, Decision(decision), judged)
     return states
 
 
@@ -218,9 +223,10 @@ def _among(keys: Collection[Key]) -> dict[str, set[str]]:
     return {"note__path__in": notes, "gate__path__in": gates}
 
 
-def _latest_reviews(keys: Collection[Key], model_partition: str) -> dict[Key, Review]:
-    if not keys:
-        return {}
+def _latest_reviews(
+    keys: Collection[Key], model_partition: str
+) -> Iterator[tuple[Key, int, str, str]]:
+    """Yield reviews of the keys, the latest last: pair, decision and text of the gate."""
     by_people = models.DecisionEvent.objects.filter(pair=OuterRef("pk")).order_by("-pk")
     rows = (
         models.ReviewPair.objects.completed()
@@ -231,26 +237,22 @@ def _latest_reviews(keys: Collection[Key], model_partition: str) -> dict[Key, Re
         .order_by("reviewed_at", "pk")
         .values_list(*_PATHS, "pk", "counts", _TEXTS[1])
     )
-    return {
-        (note, gate): Review(pair_id, Decision(decision), gate_sha256)
-        for note, gate, pair_id, decision, gate_sha256 in rows
-        if (note, gate) in keys
-    }
+    for note, gate, *review in rows if keys else ():
+        if (note, gate) in keys:
+            yield ((note, gate), *review)
 
 
 def _refusal(
     pair: DraftPair, expected: int | None, state: PairState, *, options: AckOptions
 ) -> ReviewError | None:
-    name, review, gate, partition = _name(pair), state.review, pair.gate, options.model_partition
-    if review is None:
+    name, gate, partition = _name(pair), pair.gate, options.model_partition
+    if state.review_pair_id is None:
         hint = command_to_review(pair.note.path, gate.gate_id, model_partition=partition)
         message = f"{name}: no completed review in partition {partition!r} decided it"
         return Conflict(message, "no-evidence", hint=hint)
-    if expected not in (None, review.review_pair_id):
-        return Conflict(
-            f"{name}: it rests on review {review.review_pair_id} by now", "review-moved"
-        )
-    known_gate = state.accepted.gate if state.accepted else review.gate_sha256
+    if expected not in (None, state.review_pair_id):
+        return Conflict(f"{name}: it rests on review {state.review_pair_id} by now", "review-moved")
+    known_gate = state.accepted.gate if state.accepted else state.gate_sha256
     if known_gate != gate.sha256 and not options.accept_gate_change:
         words = ["review_target_selector", gate.gate_id, "--note", pair.note.path]
         command = shlex.join([*words, "--model", partition, "--diff"])
@@ -261,6 +263,45 @@ def _refusal(
             " --accept-gate-change says that it asks the same as before",
         )
     return None
+
+
+def _deleted_quotes(
+    corpus: Corpus, acks: Sequence[tuple[DraftPair, Decision, int]]
+) -> Iterator[tuple[Key, Conflict]]:
+    """Yield the keys of pairs of which an open finding's quote is rarer in the note than it was.
+
+    A quote that is in the note as often as before has moved.
+    """
+    reviews = models.ReviewPair.objects.select_related("job", "note", "gate", "note_snapshot")
+    found = reviews.in_bulk([review for _pair, _decision, review in acks])
+    reviewed = [(found[review], pair.note.path, pair.gate.path) for pair, _decision, review in acks]
+    digests = {pair.note.path: pair.note.sha256 for pair, *_review in acks}
+    findings = read_findings_now(corpus, reviewed, digests=digests)
+    for (pair, *_review), (review, *_paths), of_pair in zip(acks, reviewed, findings, strict=True):
+        before, now = review.note_snapshot.text, pair.note.text
+        for finding in of_pair:
+            if finding.status != DispositionState.OPEN or finding.line_now is not None:
+                continue
+            if len(lines_after(before, now, finding.quote)) < len(
+                quote_lines(before, finding.quote)
+            ):
+                yield _key(pair), _quote_gone(pair, finding)
+                break
+
+
+def _quote_gone(pair: DraftPair, finding: QueueFindingJson) -> Conflict:
+    quote = finding.quote
+    shown = quote if len(quote) <= 80 else f"{quote[:80]}…"
+    return Conflict(
+        f"{_name(pair)}: the open finding {finding.fingerprint} quotes {shown!r}, which the change"
+        " deletes; say what became of it with: commonplace dispose_finding"
+        f" {finding.fingerprint} --as fixed, or have the pair reviewed",
+        "quote-gone",
+    )
+
+
+def _key(pair: DraftPair) -> Key:
+    return pair.note.path, pair.gate.path
 
 
 def _name(pair: DraftPair) -> str:

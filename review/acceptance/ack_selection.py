@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -14,18 +14,16 @@ from django.db import transaction
 from review.acceptance import ack
 from review.documents.base import Document, Problems, grouped
 from review.domain.paths import normalise_path
-from review.errors import Conflict, ReviewError, UsageRefused
-from review.findings.states import QueueFindingJson, read_findings_now
+from review.errors import ReviewError, UsageRefused
 from review.jobs.create import CreateRequest, create_jobs
 from review.jobs.job_documents import CreatedJson
 from review.jobs.provenance import BadTargets, read_selection, read_targets
 from review.knowledge_base import Corpus, DraftPair
-from review.models import ReviewPair, batched
-from review.protocol.quote_location import lines_after, quote_lines
+from review.models import batched
 from review.selection.documents import SELECTION_SCHEMA, KeyJson, TargetInput, TargetJson
 from review.selection.select import SelectionRequest, is_trivial, select_targets
 from review.settings import Config
-from review.vocabulary import REQUESTED, AcceptanceKind, DispositionState, Grouping, Staleness
+from review.vocabulary import REQUESTED, AcceptanceKind, Grouping, Staleness
 
 
 class TrivialAcksJson(Document, kw_only=True, tag_field="schema", tag="ack-trivial-changes/1"):
@@ -93,8 +91,7 @@ def ack_trivial_changes(
 ) -> TrivialAcksJson:
     """Ack the pairs of which only the note changed, and that trivially.
 
-    What a person accepted without a review is left: no text was judged to measure from. Refused
-    are pairs with an open finding whose quote the change deletes.
+    What a person accepted without a review is left: no text was judged to measure from.
     """
     partition = scope.model_partition
     if partition is None:
@@ -103,19 +100,16 @@ def ack_trivial_changes(
     # All of them before the first write: the selection reads the store as it goes.
     trivial = [target for target in selection.targets() if is_trivial(target)]
     measured = [target for target in trivial if target.accepted_review_pair_id is not None]
-    refused = list(_deleted_quotes(corpus, measured))
-    gone = {(item.note_path, item.gate_path) for item in refused}
-    kept = [target for target in measured if (target.note_path, target.gate_path) not in gone]
     kind = AcceptanceKind.AUTO_ACK
     options = ack.AckOptions(model_partition=partition, actor=actor, reason=reason, kind=kind)
-    acks = _ack_as_listed(kept, options, corpus=corpus, now=None if dry_run else now)
+    acks = _ack_as_listed(measured, options, corpus=corpus, now=None if dry_run else now)
     left = [target for target in trivial if target.accepted_review_pair_id is None]
     return TrivialAcksJson(
         dry_run=dry_run,
         model_partition=partition,
         acked=acks.acked,
         left=[KeyJson(target.note_path, target.gate_path, target.gate_id) for target in left],
-        refused=[*refused, *acks.refused],
+        refused=acks.refused,
         problems=selection.problems,
         left_out={why: n for why, n in selection.left_out.items() if why != "other-reason"},
     )
@@ -163,43 +157,8 @@ def _ack_as_listed(
             else:
                 acks.append((pair, target.accepted_review_pair_id))
         with transaction.atomic():
-            ack.apply_acks(acks, answer, options=options, now=now)
+            ack.apply_acks(acks, answer, corpus=corpus, options=options, now=now)
     return answer
-
-
-def _deleted_quotes(corpus: Corpus, targets: Sequence[TargetJson]) -> Iterator[ack.RefusedKeyJson]:
-    """Yield the refusals of targets with an open finding whose quote the change deletes.
-
-    A quote that is in the note as often as before has moved.
-    """
-    reviews = ReviewPair.objects.select_related("job", "note", "gate", "note_snapshot")
-    for chunk in batched(targets, _CHUNK):
-        found = reviews.in_bulk([target.accepted_review_pair_id for target in chunk])
-        reviewed = [
-            (found[target.accepted_review_pair_id or 0], target.note_path, target.gate_path)
-            for target in chunk
-        ]
-        digests = {target.note_path: target.note_sha256 for target in chunk}
-        findings = read_findings_now(corpus, reviewed, digests=digests)
-        for target, (pair, *_paths), of_pair in zip(chunk, reviewed, findings, strict=True):
-            still_open = (it for it in of_pair if it.status == DispositionState.OPEN)
-            for finding in (it for it in still_open if it.line_now is None):
-                now = corpus.read_note(target.note_path).text
-                before, quote = pair.note_snapshot.text, finding.quote
-                if len(lines_after(before, now, quote)) < len(quote_lines(before, quote)):
-                    yield ack.refused_json(target, _quote_gone(target, finding))
-                    break
-
-
-def _quote_gone(target: TargetJson, finding: QueueFindingJson) -> Conflict:
-    quote = finding.quote
-    shown = quote if len(quote) <= 80 else f"{quote[:80]}…"
-    return Conflict(
-        f"{target.note_path} {target.gate_id}: the open finding {finding.fingerprint} quotes"
-        f" {shown!r}, which the change deletes; say what became of it with: commonplace"
-        f" dispose_finding {finding.fingerprint} --as fixed, or have the pair reviewed",
-        "quote-gone",
-    )
 
 
 _SOURCE = "what was picked"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,10 +17,11 @@ from django.db.models import Q
 from review import models
 from review.acceptance.accept import accept, of_texts, recompute_states
 from review.acceptance.ack import code_of
-from review.documents.base import Document, grouped
-from review.domain.finding_identity import own_fingerprints, review_fingerprint
+from review.documents.base import Document
+from review.domain.finding_identity import review_fingerprint
 from review.domain.paths import did_you_mean, normalise_path
 from review.errors import Conflict, InputRejected, ReviewError, UsageRefused
+from review.findings.states import findings_of, fingerprints_at
 from review.knowledge_base import Corpus, Gate, NoteText
 from review.selection.names import EMPTY_SHA256, below, carried_away, is_there, within
 from review.vocabulary import AcceptanceKind, Decision
@@ -53,7 +55,10 @@ class NotCarriedJson(MovedKeyJson):
 
 
 class CarryOverJson(Document, kw_only=True, tag_field="schema", tag="carry-over-acceptances/1"):
-    """The answer of `carry_over_acceptances`; with `--retire`, `new_path` is null."""
+    """The answer of `carry_over_acceptances`; with `--retire`, `new_path` is null.
+
+    `superseded` are retired too: the new path has a later acceptance, and the old one is gone.
+    """
 
     dry_run: bool
     old_path: str
@@ -62,8 +67,10 @@ class CarryOverJson(Document, kw_only=True, tag_field="schema", tag="carry-over-
     not_identical: list[NotCarriedJson] = []
     refused: list[NotCarriedJson] = []
     retired: list[CarriedJson] = []
+    superseded: list[CarriedJson] = []
 
 
+_Key: TypeAlias = tuple[int, str, str]
 _Text: TypeAlias = tuple[tuple[str, str], str]
 _RETIRED = Q(event__kind=AcceptanceKind.OVERRIDE) & (
     Q(note_snapshot__content_sha256=EMPTY_SHA256) | Q(gate_snapshot__content_sha256=EMPTY_SHA256)
@@ -108,7 +115,7 @@ class CarryPlan:
         return f"{self.note_path} {self.gate_path} ({self.row.model_partition.name})"
 
     @property
-    def key(self) -> tuple[int, str, str]:
+    def key(self) -> _Key:
         return (self.row.model_partition_id, self.note_path, self.gate_path)
 
 
@@ -170,7 +177,7 @@ def _acceptances_at(path: str, model_partition: str | None) -> list[models.Curre
     rows = (
         models.CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))
         .exclude(_RETIRED)
-        .select_related(*related, "event__review_pair")
+        .select_related(*related, *(f"event__review_pair__{it}" for it in ("note", "gate")))
         .defer("note_snapshot__text", "gate_snapshot__text")
     )
     if model_partition is not None:
@@ -204,26 +211,38 @@ class _Carrying:
         What was decided is carried over also where the new path was reviewed meanwhile.
         """
         is_move, now = self.request.new_path is not None, self.now
-        taken: list[CarryPlan] = []
-        current = list(self._still_possible(plans, taken if is_move else None))
-        decided = _carried_dispositions([*current, *taken]) if is_move else []
+        possible = list(self._still_possible(plans))
+        in_use = self._in_use(possible) if is_move else {}
+        current = [plan for plan in possible if plan.key not in in_use]
+        taken = [plan for plan in possible if plan.key in in_use]
+        later = [plan for plan in taken if _is_superseded(plan, *in_use[plan.key])]
+        superseded = {plan.key: retired for plan in later for retired in self._retired(plan)}
+        decided = _carried_dispositions(possible) if is_move else []
         if not self.request.dry_run:
-            texts = dict(item for plan in current for item in plan.texts.items())
+            made = [*current, *superseded.values()]
+            texts = dict(item for plan in made for item in plan.texts.items())
             keys = models.FileSnapshot.objects.take(texts, now=now)
-            accept([self._acceptance(plan, keys) for plan in current], now=now)
+            accept([self._acceptance(plan, keys) for plan in made], now=now)
             models.Disposition.objects.bulk_create([row for _plan, row in decided], batch_size=100)
             recompute_states(row.fingerprint for _plan, row in decided)
         copied = Counter(plan.key for plan, _row in decided)
-        told = self.answer.carried if is_move else self.answer.retired
-        for plan in taken:
-            also = f"; decided findings carried over: {copied[plan.key]}" * bool(copied[plan.key])
-            self._refuse(
-                plan,
-                Conflict(f"{plan.name} has an acceptance already{also}", "already-accepted"),
-            )
-        for plan in current:
+        for plan in possible:
+            if plan.key in in_use and plan.key not in superseded:
+                also = f"; decided findings carried over: {copied[plan.key]}" * (plan.key in copied)
+                why = f"{plan.name} has an acceptance already{also}"
+                self._refuse(plan, Conflict(why, "already-accepted"))
+                continue
+            told = self.answer.carried if is_move else self.answer.retired
+            told = self.answer.superseded if plan.key in superseded else told
             review = plan.row.event.review_pair_id
             told.append(CarriedJson(*_names(plan), plan.row.decision, review, copied[plan.key]))
+
+    def _retired(self, plan: CarryPlan) -> Iterator[CarryPlan]:
+        """Yield the plan of retiring the acceptance at the old path, if that is gone."""
+        row = plan.row
+        with suppress(Conflict):
+            gone = dict(self._nothing_left(plan))
+            yield CarryPlan(row, row.note.path, row.gate.path, gone)
 
     def _moved_texts(self, plan: CarryPlan) -> Iterator[_Text]:
         """Yield the accepted texts of the files that moved, under their new paths."""
@@ -250,26 +269,28 @@ class _Carrying:
             raise Conflict(f"{file} is there: only what is gone can be retired", "still-there")
         yield (file, EMPTY_SHA256), ""
 
-    def _still_possible(
-        self, plans: Sequence[CarryPlan], taken: list[CarryPlan] | None
-    ) -> Iterator[CarryPlan]:
-        """Yield the plans whose acceptance is still the current one; `taken` gets those of keys in use."""
-        in_use = models.CurrentAcceptance.objects.filter(
+    def _still_possible(self, plans: Sequence[CarryPlan]) -> Iterator[CarryPlan]:
+        """Yield the plans whose acceptance is still the current one."""
+        unmoved = models.CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
+        event_ids = set(unmoved.values_list("event_id", flat=True))
+        for plan in plans:
+            if plan.row.event_id in event_ids:
+                yield plan
+            else:
+                message = f"{plan.name}: it was decided anew meanwhile; run it again"
+                self._refuse(plan, Conflict(message, "acceptance-moved"))
+
+    def _in_use(self, plans: Sequence[CarryPlan]) -> dict[_Key, tuple[int, int | None]]:
+        """Return the event that counts at each new key that has one, and its review."""
+        rows = models.CurrentAcceptance.objects.filter(
             model_partition_id__in={plan.key[0] for plan in plans},
             note__path__in={plan.note_path for plan in plans},
             gate__path__in={plan.gate_path for plan in plans},
         ).exclude(_RETIRED)
-        keys_in_use = set(in_use.values_list("model_partition_id", "note__path", "gate__path"))
-        unmoved = models.CurrentAcceptance.objects.filter(pk__in=[plan.row.pk for plan in plans])
-        event_ids = set(unmoved.values_list("event_id", flat=True))
-        for plan in plans:
-            if taken is not None and plan.key in keys_in_use:
-                taken.append(plan)
-            elif plan.row.event_id not in event_ids:
-                message = f"{plan.name}: it was decided anew meanwhile; run it again"
-                self._refuse(plan, Conflict(message, "acceptance-moved"))
-            else:
-                yield plan
+        keys = ("model_partition_id", "note__path", "gate__path")
+        found = rows.values_list(*keys, "event_id", "event__review_pair_id")
+        counting = {row[:3]: row[3:] for row in found}
+        return {plan.key: counting[plan.key] for plan in plans if plan.key in counting}
 
     def _acceptance(
         self, plan: CarryPlan, keys: dict[tuple[str, str], models.FileSnapshot]
@@ -279,17 +300,17 @@ class _Carrying:
         note = new.get(plan.note_path, row.note_snapshot)
         gate = new.get(plan.gate_path, row.gate_snapshot)
         actor, reason = request.actor, f"carried over from {row.note.path} {row.gate.path}"
-        if request.new_path is None:
+        if not plan.is_move:
             reason = request.reason or "retired: the file is gone"
         elif event.review_pair_id is None:
             actor, reason = event.actor, f"{event.reason} ({reason} by {actor})"
-        is_review = request.new_path is not None and event.review_pair_id is not None
+        is_review = plan.is_move and event.review_pair_id is not None
         return of_texts(
             note,
             gate,
             model_partition_id=row.model_partition_id,
             kind=AcceptanceKind.CARRY_OVER if is_review else AcceptanceKind.OVERRIDE,
-            decision=Decision.PASS if request.new_path is None else row.decision,
+            decision=row.decision if plan.is_move else Decision.PASS,
             review_pair_id=event.review_pair_id if is_review else None,
             text_read_at=self.now,
             actor=actor,
@@ -299,6 +320,12 @@ class _Carrying:
     def _refuse(self, plan: CarryPlan, error: ReviewError) -> None:
         told = self.answer.not_identical if isinstance(error, NotIdentical) else self.answer.refused
         told.append(NotCarriedJson(*_names(plan), code_of(error), error.message))
+
+
+def _is_superseded(plan: CarryPlan, event_id: int, review_pair_id: int | None) -> bool:
+    """True if what counts at the new key is later, and not this review, carried over before."""
+    event = plan.row.event
+    return event_id > event.pk and review_pair_id != event.review_pair_id
 
 
 def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, models.Disposition]]:
@@ -317,22 +344,18 @@ def _carried_dispositions(plans: Sequence[CarryPlan]) -> list[tuple[CarryPlan, m
 def _moved_fingerprints(plans: Sequence[CarryPlan]) -> Iterator[tuple[CarryPlan, str, str]]:
     """Yield the fingerprints of the findings of each review at the old and at the new paths."""
     pairs = {plan.row.event.review_pair_id or 0 for plan in plans}
-    rows = models.Finding.objects.filter(pair_id__in=models.NamedKeys(pairs)).order_by(
-        "pair_id", "ordinal"
-    )
-    findings = grouped((row.pair_id, row) for row in rows)
+    findings = findings_of(pairs)
     for plan in plans:
         row, pair = plan.row, plan.row.event.review_pair
-        reported = findings.get(row.event.review_pair_id or 0, [])
-        before = {"note_path": row.note.path, "gate_path": row.gate.path}
-        after = {"note_path": plan.note_path, "gate_path": plan.gate_path}
-        old = [finding.fingerprint for finding in reported]
-        if pair and (row.note_id, row.gate_id) != (pair.note_id, pair.gate_id):
-            old = own_fingerprints(reported, **before)
-        new = own_fingerprints(reported, **after)
-        old.append(review_fingerprint(**before, partition=row.model_partition.name))
-        new.append(review_fingerprint(**after, partition=row.model_partition.name))
-        yield from ((plan, *fingerprints) for fingerprints in zip(old, new, strict=True))
+        if pair is None:
+            continue
+        places = ((row.note.path, row.gate.path), (plan.note_path, plan.gate_path))
+        marks = (fingerprints_at(it, pair, findings.get(pair.pk, [])) for it in places)
+        own = (
+            review_fingerprint(note_path=note, gate_path=gate, partition=row.model_partition.name)
+            for note, gate in places
+        )
+        yield from ((plan, *each) for each in [*zip(*marks, strict=True), tuple(own)])
 
 
 def _copy(row: models.Disposition, fingerprint: str) -> models.Disposition:

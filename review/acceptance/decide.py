@@ -58,7 +58,7 @@ class PairOfAnotherModel(Conflict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverrideRequest(ack.MoveOptions):
+class OverrideRequest(ack.AckOptions):
     """The pairs of one note that a person accepts as they are, of expected digests, and why."""
 
     note: str

@@ -32,7 +32,7 @@ from review.knowledge_base import (
     in_order,
 )
 from review.models import Finding
-from review.protocol.quote_location import passage_lines
+from review.protocol.quote_location import quote_lines
 from review.protocol.typed_review import ReviewFinding
 from review.runners.rules.judge import RULES, judge
 from review.selection.documents import PairReasonJson
@@ -246,12 +246,14 @@ class _Check:
         for found in listed:
             if found.model != listed[-1].model or found.state != DispositionState.OPEN:
                 continue
-            line, near = found.line, found.line or 1
-            if note.sha256 not in locked.texts_of(gate.gate_id, found.model):
-                places = passage_lines(note.text, found.quote) if found.quote else ()
+            is_fresh = note.sha256 in locked.texts_of(gate.gate_id, found.model)
+            places = quote_lines(note.text, found.quote) if found.quote else ()
+            if found.quote and not places and not is_fresh:
+                continue
+            # The fresh text is another than the reviewed one, if it was acked.
+            line, near = found.line, found.line or (0 if is_fresh else 1)
+            if near and (found.quote or not is_fresh):
                 line = min(places, key=lambda place: abs(place - near), default=None)
-                if found.quote and line is None:
-                    continue
             yield self._open(note, gate, found, model=found.model, line=line)
 
     def _open(

@@ -115,7 +115,9 @@ class ReportedJson(msgspec.Struct, forbid_unknown_fields=True):
 
     severity: Literal["info", "warn", "fail"]
     text: Annotated[_Text, Meta(min_length=1)]
-    quote: Annotated[_Text, Meta(description="words of the note, copied exactly")] = ""
+    quote: Annotated[
+        _Text, Meta(description="words of the note, copied exactly; a line for each place")
+    ] = ""
 
 
 class ReviewBlockJson(msgspec.Struct, forbid_unknown_fields=True):

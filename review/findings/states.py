@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from review.documents.base import Document, ListJson, Problems, SaidJson, from_row, grouped
-from review.domain.finding_identity import finding_state, own_finding_text, own_fingerprints
+from review.domain.finding_identity import (
+    finding_state,
+    own_finding_text,
+    own_fingerprints,
+    review_fingerprint,
+)
 from review.jobs.job_documents import FindingJson
 from review.knowledge_base import Corpus, UnreadableFile
 from review.models import (
@@ -200,8 +205,7 @@ def read_findings_now(
     """Findings of each pair; only notes whose digest on disk in `digests` changed are read."""
     quotes = QuoteFinder(corpus)
     read = {pair.pk: pair.note_snapshot.content_sha256 for pair, _note_path, _gate_path in pairs}
-    rows = Finding.objects.filter(pair_id__in=NamedKeys(read)).order_by("pair", "ordinal")
-    reported = grouped((row.pair_id, row) for row in rows)
+    reported = findings_of(read)
     found = [_reported(reported.get(each[0].pk, ()), each) for each in pairs]
     decided = latest_of(finding.fingerprint for findings in found for finding in findings)
     quotes.load([pair.pk for pair, path, _ in pairs if digests.get(path) != read[pair.pk]])
@@ -220,12 +224,15 @@ def read_findings_now(
     return found
 
 
+def findings_of(pair_ids: Iterable[int]) -> dict[int, list[Finding]]:
+    rows = Finding.objects.filter(pair_id__in=NamedKeys(pair_ids)).order_by("pair", "ordinal")
+    return grouped((row.pair_id, row) for row in rows)
+
+
 def _reported(rows: Sequence[Finding], reviewed: ReviewedPair) -> list[QueueFindingJson]:
     """The findings of a review as it has them; of one that moved as of where it is now."""
     pair, note_path, gate_path = reviewed
-    fingerprints = [row.fingerprint for row in rows]
-    if (note_path, gate_path) != (pair.note.path, pair.gate.path):
-        fingerprints = own_fingerprints(rows, note_path=note_path, gate_path=gate_path)
+    fingerprints = fingerprints_at((note_path, gate_path), pair, rows)
     return [
         from_row(
             QueueFindingJson,
@@ -280,18 +287,36 @@ def find_finding(fingerprint: str) -> FoundFinding | None:
     return FoundFinding(*row) if row is not None else _find_carried(fingerprint)
 
 
-def known_fingerprints() -> list[str]:
-    """Return fingerprints of stored findings, to suggest near ones."""
-    return list(Finding.objects.order_by("-pk").values_list("fingerprint", flat=True)[:200_000])
+def fingerprints_at(place: tuple[str, str], pair: ReviewPair, rows: Sequence[Finding]) -> list[str]:
+    """Return the fingerprints of a review's findings at a place: the stored ones at its own."""
+    if place == (pair.note.path, pair.gate.path):
+        return [row.fingerprint for row in rows]
+    return own_fingerprints(rows, note_path=place[0], gate_path=place[1])
+
+
+def carried_to(found: FoundFinding) -> Iterator[tuple[str, FoundFinding]]:
+    """Yield it as it is known where its review was carried over to, the latest first."""
+    for mark, known in _carried(review_pair_id=found.pair_id):
+        if known.ordinal == found.ordinal:
+            yield mark, replace(known, severity=found.severity, text=found.text)
 
 
 def _find_carried(fingerprint: str) -> FoundFinding | None:
-    carried = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER).order_by("-pk")
-    keys = carried.values_list("review_pair_id", "note__path", "gate__path")
-    for pair_id, note_path, gate_path in keys.iterator():
-        findings = list(Finding.objects.filter(pair_id=pair_id).order_by("ordinal"))
-        values = own_fingerprints(findings, note_path=note_path, gate_path=gate_path)
-        if fingerprint in values:
-            row = findings[values.index(fingerprint)]
-            return FoundFinding(note_path, gate_path, row.severity, row.text, pair_id, row.ordinal)
-    return None
+    known = (found for mark, found in _carried() if mark == fingerprint and found.ordinal)
+    return next(known, None)
+
+
+def _carried(**which: int) -> Iterator[tuple[str, FoundFinding]]:
+    """Yield decisions and findings as they are known where their reviews were carried over to."""
+    related = ("note", "gate", "model_partition", "review_pair__note", "review_pair__gate")
+    rows = Acceptance.objects.filter(kind=AcceptanceKind.CARRY_OVER, **which).order_by("-pk")
+    events = list(rows.select_related(*related))
+    reported = findings_of({event.review_pair_id or 0 for event in events})
+    for event in events:
+        if pair := event.review_pair:
+            place, found = (event.note.path, event.gate.path), reported.get(pair.pk, [])
+            key = {"note_path": place[0], "gate_path": place[1]}
+            own = review_fingerprint(**key, partition=event.model_partition.name)
+            yield own, FoundFinding(*place, "", "", pair.pk, 0)
+            for mark, row in zip(fingerprints_at(place, pair, found), found, strict=True):
+                yield mark, FoundFinding(*place, row.severity, row.text, pair.pk, row.ordinal)

@@ -30,8 +30,9 @@ from review.models import (
     ReviewStore,
     batched,
 )
+from review.protocol import typed_review as typed
 from review.protocol.output import strip_escapes
-from review.protocol.typed_review import WHOLE_NOTE, ReviewFinding, TypedReview
+from review.protocol.typed_review import ReviewFinding, TypedReview
 from review.settings import Config
 from review.store import refusal_of
 from review.vocabulary import Decision, JobStatus, NotAccepted, PairStatus, Severity
@@ -231,8 +232,13 @@ def _typed(block: ReviewBlockJson) -> TypedReview:
     return TypedReview(
         decision=Decision(block.decision),
         findings=tuple(
-            ReviewFinding(Severity(item.severity), _line(item.text), _line(item.quote), WHOLE_NOTE)
-            for item in block.findings
+            ReviewFinding(
+                Severity(it.severity),
+                _line(it.text),
+                typed.filled_lines(_safe(it.quote)),
+                typed.WHOLE_NOTE,
+            )
+            for it in block.findings
         ),
         summary=_line(block.summary),
         suggestion=_line(block.revision) or "None.",
@@ -240,4 +246,8 @@ def _typed(block: ReviewBlockJson) -> TypedReview:
 
 
 def _line(text: str) -> str:
-    return " ".join(strip_escapes(text).replace("\0", " ").split())
+    return typed.one_line(_safe(text))
+
+
+def _safe(text: str) -> str:
+    return strip_escapes(text).replace("\0", " ")

@@ -15,6 +15,7 @@ from review.protocol.quote_location import (
     locate_findings,
     passage_lines,
     quote_lines,
+    set_apart,
     telling_quotes,
 )
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
@@ -117,8 +118,10 @@ def identify_findings(
 
 
 def _with_quote(item: ReviewFinding, note_text: str) -> ReviewFinding:
-    """Take for the quote of a finding without one what its text quotes of the note."""
-    quotes = () if item.quote or item.line else telling_quotes(item)
+    """Set the places of a quote apart; without one take what the text quotes of the note."""
+    if item.quote:
+        return replace(item, quote=set_apart(note_text, item.quote))
+    quotes = () if item.line else telling_quotes(item)
     found = (quote.strip() for quote in quotes if passage_lines(note_text, quote))
     return replace(item, quote=next(found, "")) if quotes else item
 

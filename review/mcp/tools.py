@@ -90,7 +90,7 @@ class TakeJobs(ScopedTool, kw_only=True):
     Judge each pair that a prompt lists and answer all jobs in one submit_review; write no file.
     Where shares_with names a job, the task and the gates are those of that job's prompt. A prompt
     of over 7000 tokens comes alone, and empty: read the file at its prompt_path. left counts the
-    stale pairs of the scope that were not taken.
+    stale pairs of the scope that were not taken, queued the jobs that wait for the next call.
     """
 
     all_gates: bool = False
@@ -174,7 +174,7 @@ class Disposal(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Dispose(Tool):
-    """Record what became of findings: fixed, rejected (with a reason), deferred, or open again."""
+    """Record what became of findings: fixed, rejected, deferred or open, and the reason."""
 
     findings: Annotated[list[Disposal], Meta(min_length=1, max_length=200)]
 

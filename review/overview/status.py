@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 
 from django.db.models import Count
 
 from review.documents.base import Document, Problems, no_gate_found, no_note_found
-from review.findings.states import LookJson
 from review.jobs.costs import CostsJson
 from review.jobs.leases import Processes, abandoned_jobs
 from review.jobs.provenance import unknown_partitions
@@ -19,7 +18,7 @@ from review.knowledge_base import Corpus, NoteList
 from review.models import KbPath, ReviewJob, ReviewPair
 from review.queue.entries import read_warn_queue
 from review.queue.queue import QueueFilter
-from review.reviews.needs_a_look import LookRequest, read_looks
+from review.reviews.needs_a_look import LookRequest, read_looks, undecided_pairs
 from review.reviews.pair_states import BEST, DECIDED, STALE, PairStates, read_pair_states
 from review.selection.documents import PairReasonJson, RenameJson
 from review.selection.freshness import in_flight
@@ -121,7 +120,6 @@ def read_status(
     listed = NoteList(states.notes, states.problems)
     queue = read_warn_queue(corpus, QueueFilter(partitions=chosen), listed=listed)
     abandoned = abandoned_jobs(older_than=config.abandoned_after, processes=Processes(), now=now)
-    looks = read_looks(corpus, LookRequest(model_partition=model_partition)).needs_a_look
     status = StatusJson(
         notes=len(states.notes),
         gates=len(states.gates),
@@ -131,7 +129,9 @@ def read_status(
         abandoned_jobs=list(abandoned),
         queue=queue.queue.count_entries(),
         waiting_findings=queue.queue.waiting,
-        needs_a_look=len(looks),
+        needs_a_look=len(
+            read_looks(corpus, LookRequest(model_partition=model_partition)).needs_a_look
+        ),
         orphans=find_orphans(corpus, states),
         problems=states.problems,
         tripped=None,
@@ -142,7 +142,7 @@ def read_status(
         status.renames = find_renames(corpus, states.notes, listed=states.notes)
     unknown = [*unknown_partitions([model_partition], config=config), *corpus.idle_settings()]
     status.notices = [*_notices(status, corpus, is_gate=bool(fail_on)), *unknown]
-    steps = _next_steps(status, corpus, states, looks, is_whole=model_partition is None)
+    steps = _next_steps(status, corpus, states, is_whole=model_partition is None)
     status.next_steps = [
         StepJson(what=what, count=count, command=f"commonplace {command}")
         for what, count, command in steps
@@ -261,16 +261,13 @@ def _next_steps(
     status: StatusJson,
     corpus: Corpus,
     states: PairStates,
-    looks: Sequence[LookJson],
     *,
     is_whole: bool,
 ) -> Iterator[_Step]:
     """Yield the steps in the order in which they are best taken."""
     # A rule that could not judge a text would say so again.
-    stale_rules = count_uncovered(states, partition=RULES_PARTITION) - sum(
-        look.model_partition == RULES_PARTITION and look.decision not in ACCEPTING_DECISIONS
-        for look in looks
-    )
+    tried = undecided_pairs(LookRequest(model_partition=RULES_PARTITION)).count()
+    stale_rules = count_uncovered(states, partition=RULES_PARTITION) - tried
     given_up, jobs = len(status.abandoned_jobs), status.jobs
     yield "jobs that were given up", given_up, "recover_review_jobs"
     yield "running jobs", jobs[JobStatus.RUNNING] - given_up, "ingest_bundle_output --ready"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from review.domain.markdown.lines import Line, iter_lines
-from review.protocol.typed_review import ReviewFinding
+from review.protocol.typed_review import ReviewFinding, filled_lines, one_line
 from review.vocabulary import Severity
 
 # A severity is at the start of its line; the rest of a line is never searched.
@@ -48,7 +48,7 @@ def read_findings(block_text: str) -> tuple[ReviewFinding, ...]:
     for line in iter_lines(block_text):
         reader.take(line)
     return tuple(
-        ReviewFinding(draft.severity, draft.text() or draft.quote(), draft.quote())
+        ReviewFinding(draft.severity, draft.text() or one_line(draft.quote()), draft.quote())
         for draft in reader.drafts
         if (draft.in_section or not reader.has_section) and draft.says_something
     )
@@ -62,7 +62,7 @@ class _Draft:
     column: int
     in_section: bool
     lines: list[str] = field(default_factory=list)
-    quotes: list[list[str]] = field(default_factory=list)
+    quotes: list[str] = field(default_factory=list)
 
     @property
     def is_bare(self) -> bool:
@@ -79,8 +79,7 @@ class _Draft:
         return text.replace("**", "", 1).strip() if text.count("**") % 2 else text
 
     def quote(self) -> str:
-        parts = (" ".join(" ".join(lines).split()) for lines in self.quotes)
-        return " \u2026 ".join(part for part in parts if part)
+        return filled_lines("\n".join(self.quotes))
 
 
 class _Reader:
@@ -108,11 +107,8 @@ class _Reader:
         self._after_fence = line.in_fence
 
     def _take_quote(self, line: Line, text: str) -> None:
-        if self._open is not None:
-            if not self._quoting:
-                self._open.quotes.append([])
-            if not line.is_fence_marker:
-                self._open.quotes[-1].append(text.lstrip("-*+ \t").lstrip("> \t"))
+        if self._open is not None and not line.is_fence_marker:
+            self._open.quotes.append(text.lstrip("-*+ \t").lstrip("> \t"))
 
     def _take_text(self, raw: str, text: str) -> None:
         wide = raw.expandtabs(_TAB)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from review.protocol.sentinels import ExpectedPair, end_line, start_line
 
-VERSION = 5
+VERSION = 6
 NOTES = "# Notes\n"  # what stands before it is that of any job with the same gates
 LAST_LINE = f"End of the prompt (version {VERSION})."
 _NAMES = ("<token>", "<n>", "<note>", "<gate>")
@@ -44,8 +44,8 @@ sentinel line that repeats the pair's line of the list at the end, to the letter
 
 - `### Summary`: one to three sentences: what you found, for somebody who has to decide what to do.
 - `### Findings`: one bullet a finding, `- INFO: …`, `- WARN: …` or `- FAIL: …`, one point each, \
-and below it, after `>`, the words of the note it is about, copied exactly. No findings: leave \
-the list empty.
+and below it, after `>`, the words of the note it is about, copied exactly; of two places, a line \
+with `>` for each. No findings: leave the list empty.
 - `### Suggested revision`: the smallest change that would fix it, or nothing.
 - The last line of the block: `## Result:` and one word of the scale.
 

@@ -34,8 +34,8 @@ _SPECIFIC_CHARACTERS = 12
 _SPACED_SCRIPTS_END = 0x2E80
 # Fewer words occur in many notes; a longer quote is of one place.
 _WORDS_OF_A_PLACE, _WORDS_OF_TWO = 5, 100
-# Bounds the work for a quote that is nearly everywhere.
-_MAX_PLACES = 2_000
+# Bounds the work for a quote that is nearly everywhere, and for one of many lines.
+_MAX_PLACES, _MAX_LINES = 2_000, 20
 
 _LINE_NUMBER = re.compile(r"\b(?:lines?\s*#?|L)(\d{1,6})(?:\s*[-\u2013]\s*(\d{1,6}))?", re.I)
 # A line that is named beside one of these is the other place, with which this one is compared.
@@ -63,6 +63,19 @@ class LocatableFinding(Reported, Protocol):
     def line(self) -> int | None: ...
 
 
+def set_apart(note_text: str, quote: str) -> str:
+    """Join the lines of a quote: an ellipsis stands between two that are of different places."""
+    places: list[str] = []
+    for line in quote.replace("\n", " ", max(0, quote.count("\n") - _MAX_LINES)).split("\n"):
+        joined = " ".join((*places[-1:], line))
+        known = (passage_lines(note_text, text) for text in (*places[-1:], line))
+        if passage_lines(note_text, joined) or not all(known):
+            places[-1:] = [joined]
+        else:
+            places.append(line)
+    return " \u2026 ".join(places)
+
+
 def quote_lines(note_text: str, quote: str) -> Lines:
     """Return all lines of the note, from 1, where the quote begins; see `_passages`."""
     return passage_lines(note_text, _passages(note_text, quote)[0])
@@ -76,13 +89,16 @@ def lines_after(before: str, after: str, quote: str) -> Lines:
 
 @lru_cache(maxsize=256)
 def _passages(note_text: str, quote: str) -> tuple[str, ...]:
-    """Return the quote, or what the note has of its beginning and end where it lacks the whole.
+    """Return the quote, with its parts of an ellipsis that the note has if there are several.
 
-    Some quote two places as one, of which the other may be in another note.
+    Where it lacks the whole, what it has of its beginning and end: some quote two places as one,
+    of which the other may be in another note.
     """
     size, units = _count_words(quote), list(_UNIT.finditer(quote))
     if not _WORDS_OF_A_PLACE < size <= _WORDS_OF_TWO or passage_lines(note_text, quote):
-        return (quote,)
+        parts = [part for part in _ELLIPSIS.split(quote, _MAX_LINES) if _WORD.search(part)]
+        here = [part for part in parts if passage_lines(note_text, part)]
+        return (quote, *here) if len(here) > 1 else (quote,)
     heads = (quote[: unit.end()] for unit in reversed(units[:-1]))
     tails = (quote[unit.start() :] for unit in units[1:])
     found: list[str] = []

@@ -11,7 +11,10 @@ WHOLE_NOTE = 0
 
 @dataclass(frozen=True, slots=True)
 class ReviewFinding:
-    """A point that a review makes; `line` of the note, from 1, if the reporter knows it."""
+    """A point that a review makes; `line` of the note, from 1, if the reporter knows it.
+
+    `quote` has the lines that are quoted, which may be of several places.
+    """
 
     severity: Severity
     text: str
@@ -38,6 +41,15 @@ def render_typed_review(review: TypedReview) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def filled_lines(text: str) -> str:
+    """Return the lines that are not blank, each without what surrounds its words."""
+    return "\n".join(filter(None, map(one_line, text.split("\n"))))
+
+
 def finding_text(found: ReviewFinding) -> str:
     """Return what a finding says, its line included: the text the parser reads back."""
     return found.text if found.line == WHOLE_NOTE else f"{found.text} (line {found.line})"
@@ -45,4 +57,4 @@ def finding_text(found: ReviewFinding) -> str:
 
 def _bullet(found: ReviewFinding) -> str:
     bullet = f"- {found.severity.value.upper()}: {finding_text(found)}"
-    return f"{bullet}\n  > {found.quote}" if found.quote else bullet
+    return "\n  > ".join((bullet, *found.quote.split("\n"))) if found.quote else bullet

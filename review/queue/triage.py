@@ -12,14 +12,14 @@ from django.db.models import Max
 from review.acceptance.accept import recompute_states
 from review.documents.base import Document, from_row
 from review.domain.finding_identity import finding_state
-from review.domain.paths import did_you_mean
 from review.errors import Conflict, InputRejected, UsageRefused
-from review.findings.states import FoundFinding, find_finding, known_fingerprints
+from review.findings.states import FoundFinding, carried_to, find_finding
 from review.knowledge_base import Corpus
 from review.models import Disposition, FindingState, ReviewStore, batched, latest_of
 from review.protocol.fix_answers import FixAnswer
 from review.queue.queue import QueueFilter, queue_now
 from review.selection.documents import KeyJson
+from review.selection.names import is_there
 from review.settings import Config
 from review.vocabulary import DispositionState
 
@@ -72,8 +72,13 @@ class Triaged:
 def dispose_each(
     answers: Sequence[FixAnswer], *, actor: str, corpus: Corpus, now: datetime
 ) -> list[DisposedJson]:
-    """Append the disposition of each answer, whatever was decided before; or of none."""
-    found = {answer.fingerprint: _require_finding(answer.fingerprint) for answer in answers}
+    """Append the disposition of each answer, whatever was decided before; or of none.
+
+    Of a finding whose review was carried over from a path that is gone it is that at the new one.
+    """
+    known = [_known_now(answer.fingerprint, corpus) for answer in answers]
+    answers = [replace(it, fingerprint=mark) for it, (mark, _) in zip(answers, known, strict=True)]
+    found = dict(known)
     notes = {name: item.note_path for name, item in found.items()}
     rows, latest = _record(answers, notes, actor=actor, corpus=corpus, now=now)
     return [
@@ -91,15 +96,20 @@ def dispose_each(
     ]
 
 
+def _known_now(fingerprint: str, corpus: Corpus) -> tuple[str, FoundFinding]:
+    named = (fingerprint, _require_finding(fingerprint))
+    for mark, found in (named, *carried_to(named[1])):
+        has_note = is_there(corpus, found.note_path, kind="note")
+        if has_note and is_there(corpus, found.gate_path, kind="gate"):
+            return mark, found
+    return named
+
+
 def _require_finding(fingerprint: str) -> FoundFinding:
-    finding = find_finding(fingerprint)
-    if finding is None:
-        near = did_you_mean(fingerprint, known_fingerprints())
-        hint = near or "commonplace warn_selector lists them"
-        raise InputRejected(
-            f"no finding has the fingerprint {fingerprint!r}", "unknown-finding", hint=hint
-        )
-    return finding
+    if finding := find_finding(fingerprint):
+        return finding
+    message = f"no finding has the fingerprint {fingerprint!r}"
+    raise InputRejected(message, "unknown-finding", hint="commonplace warn_selector lists them")
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:

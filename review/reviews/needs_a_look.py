@@ -118,8 +118,9 @@ def _decided(decisions: Iterable[Decision]) -> QuerySet[ReviewPair]:
 
 
 def _reasons(request: LookRequest) -> dict[int, LookReason]:
-    unknown = undecided_pairs(request).values_list("pk", "not_accepted")
-    found = {pair_id: LookReason(why) for pair_id, why in unknown}
+    # A rule that cannot read the frontmatter asks no person: the file is to be mended.
+    unknown = undecided_pairs(request).exclude(job__model_partition__name=RULES_PARTITION)
+    found = {pair_id: LookReason(why) for pair_id, why in unknown.values_list("pk", "not_accepted")}
     passes = _scoped(ReviewPair.objects.filter(pk__in=NamedKeys(_accepted_passes())), request)
     found |= dict.fromkeys(passes.values_list("pk", flat=True), LookReason.FINDINGS_DISAGREE)
     queued = CurrentAcceptance.objects.queued().filter(event__review_pair__note_id=F("note_id"))

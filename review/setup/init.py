@@ -72,7 +72,7 @@ class InitJson(Document, kw_only=True, tag_field="schema", tag="review-init/1"):
 
 
 def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
-    """Copy what is missing of the starter set, and make the folder of the notes.
+    """Copy what is missing of the starter set, and make the folder of the notes if there is none.
 
     All places are looked at first, so that a refusal leaves nothing half done.
     """
@@ -95,7 +95,7 @@ def initialise(into: Path, *, dry_run: bool, mcp: bool = False) -> InitJson:
     created = sorted(starter.keys() - kept)
     for target in () if dry_run else created:
         _create(into, target, starter[target])
-    if not (into / NOTES_FOLDER).is_dir():
+    if not roots and not (into / NOTES_FOLDER).is_dir():
         created.append(f"{NOTES_FOLDER}/")
         if not dry_run:
             with refusing_to(f"make {into / NOTES_FOLDER}"):

@@ -12,8 +12,8 @@ from review.acceptance.ack import (
     ack_gate_review,
 )
 from review.knowledge_base import NoSuchNote, UnknownGate, UnreadableFile
-from review.models import Acceptance, CurrentAcceptance, FileSnapshot, ReviewStore
-from review.vocabulary import AcceptanceKind, Decision
+from review.models import Acceptance, CurrentAcceptance, FileSnapshot, Finding, ReviewStore
+from review.vocabulary import AcceptanceKind, Decision, DispositionState
 from tests.builders import (
     NOTE,
     NOW,
@@ -28,6 +28,7 @@ from tests.builders import (
 )
 from tests.helpers.refusals import refuses
 from tests.helpers.reviewed import FAIL, UNDECIDED, WARN, current, ingest, open_corpus, review_pairs
+from tests.rows import disposition_row
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
@@ -209,6 +210,29 @@ class TestTheTextThatWasLookedAt:
             ack(root, "prose/x", "prose/y")
 
         assert current("a.md", "prose/x").event.kind == AcceptanceKind.FULL_REVIEW
+
+
+class TestADeletedQuote:
+    GONE = NOTE.replace("A reader finds a note by its title", "A reader")
+
+    def test_of_an_open_finding_is_refused_until_it_is_said_what_became_of_it(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review=WARN)
+        write_note(root, "a.md", self.GONE)
+
+        with refuses("quote-gone", "dispose_finding .* nothing was acked"):
+            ack(root)
+        assert current().note_snapshot.text == NOTE
+
+        disposition_row(fingerprint=Finding.objects.get().fingerprint, state=DispositionState.FIXED)
+        assert len(ack(root).acked) == 1
+
+    def test_holds_when_the_gate_changed_too(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review=WARN)
+        write_note(root, "a.md", self.GONE)
+        write_gate(root, "prose/x", CHANGED_GATE)
+
+        with refuses("quote-gone"):
+            ack(root, accept_gate_change=True)
 
 
 class TestNames:

@@ -25,7 +25,7 @@ from tests.builders import (
     write_gate,
     write_note,
 )
-from tests.helpers.reviewed import FAIL, current, ingest, open_corpus, review_pairs
+from tests.helpers.reviewed import FAIL, WARN, current, ingest, open_corpus, review_pairs
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
@@ -100,6 +100,15 @@ class TestSelection:
 
         assert len(result.acked) == 3
         assert {current(name).gate_snapshot.text for name in notes} == {CHANGED_GATE}
+
+    def test_refuses_a_pair_whose_open_finding_lost_its_quote(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review=WARN)
+        write_note(root, "a.md", NOTE.replace("A reader finds a note by its title", "A reader"))
+
+        result = self.ack(root, make_selection(targets=[self.changed(root)]))
+
+        assert [item.code for item in result.refused] == ["quote-gone"]
+        assert result.acked == []
 
     def test_leaves_targets_that_were_never_reviewed_and_counts_them(self, root):
         review_pairs(root, ("a.md", "prose/x"))

@@ -10,7 +10,7 @@ from review.acceptance import carry_over as carrying
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import BadPath
 from review.errors import UsageRefused
-from review.models import Acceptance, CurrentAcceptance
+from review.models import Acceptance, CurrentAcceptance, Finding
 from review.vocabulary import AcceptanceKind, Decision
 from tests.builders import (
     GATES_FOLDER,
@@ -27,6 +27,7 @@ from tests.builders import (
 )
 from tests.helpers.refusals import refuses
 from tests.helpers.reviewed import FAIL, WARN, current, ingest, open_corpus, review_pairs
+from tests.rows import disposition_row
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(hours=1)
@@ -118,6 +119,21 @@ class TestANote:
         assert "kb/notes/b.md" in result.refused[0].message
         assert current("b.md").decision == Decision.FAIL
 
+    @pytest.mark.parametrize("is_dry", [False, True])
+    def test_that_was_reviewed_since_at_the_new_path_is_retired_at_the_old(self, root, is_dry):
+        review_pairs(root, ("a.md", "prose/x"), review=WARN)
+        disposition_row(fingerprint=Finding.objects.get().fingerprint, state="rejected")
+        move(root, note_path("a.md"), note_path("b.md"))
+        review_pairs(root, ("b.md", "prose/x"), review=WARN)
+
+        result = carry(root, note_path("a.md"), note_path("b.md"), dry_run=is_dry)
+
+        (item,) = result.superseded
+        assert (item.old_note_path, item.note_path) == (note_path("a.md"), note_path("b.md"))
+        assert (item.dispositions, result.refused, result.carried) == (1, [], [])
+        assert current("a.md").decision == (Decision.WARN if is_dry else Decision.PASS)
+        assert current("b.md").event.kind == AcceptanceKind.FULL_REVIEW
+
     def test_a_second_time_is_refused_and_writes_nothing(self, root):
         review_pairs(root, ("a.md", "prose/x"))
         move(root, note_path("a.md"), note_path("b.md"))
@@ -199,7 +215,7 @@ class TestANote:
 
         result = carry(root, note_path("a.md"), note_path("b.md"))
 
-        assert [item.code for item in result.refused] == ["already-accepted"]
+        assert [item.note_path for item in result.superseded] == [note_path("b.md")]
         assert current("b.md").decision == Decision.FAIL
 
 

@@ -176,7 +176,7 @@ class TestDecision:
         key = (note_path("a.md"), gate_path("prose/x"))
         state = read_pair_states([key], model_partition=PARTITION)[key]
 
-        assert (state.review.review_pair_id, state.review.decision) == (pair_id, "warn")
+        assert (state.review_pair_id, state.decision) == (pair_id, "warn")
 
     def test_superseded_by_a_later_text_is_kept_as_evidence(self, root):
         (pair_id,) = review_pairs(root, ("a.md", "prose/x"), review=UNDECIDED)
@@ -269,4 +269,4 @@ class TestNoDecision:
 
         assert ReviewPair.objects.completed().count() == 1
         assert ReviewJob.objects.get().failure_code == "partition-mismatch"
-        assert read_pair_states([key], model_partition=PARTITION)[key].review is None
+        assert read_pair_states([key], model_partition=PARTITION)[key].review_pair_id is None

@@ -9,7 +9,7 @@ import pytest
 from review.acceptance.carry_over import CarryRequest, carry_over_acceptances
 from review.domain.paths import fingerprint, sha256_hex
 from review.findings.states import find_finding
-from review.models import Disposition, Finding
+from review.models import Disposition, Finding, FindingState
 from review.protocol.fix_answers import FixAnswer
 from review.queue.triage import dispose_each
 from review.vocabulary import DispositionState
@@ -79,13 +79,13 @@ class TestDispose:
 
         assert dispose(root, finding.fingerprint).note_sha256 == ""
 
-    def test_an_unknown_fingerprint_names_near_ones(self, root, finding):
+    def test_an_unknown_fingerprint_is_refused(self, root, finding):
         wrong = finding.fingerprint[:-1] + ("0" if finding.fingerprint[-1] != "0" else "1")
 
         with refuses("unknown-finding") as refused:
             dispose(root, wrong)
 
-        assert finding.fingerprint in refused.value.hint
+        assert "warn_selector" in refused.value.hint
         assert not Disposition.objects.exists()
 
 
@@ -113,3 +113,27 @@ class TestOfACarriedReview:
         assert result.note_path == note_path("b.md")
         assert result.note_sha256 == sha256_hex(NOTE.encode())
         assert Disposition.objects.get().fingerprint == mark
+
+        result = dispose(root, finding.fingerprint, DispositionState.REJECTED)
+
+        assert (result.fingerprint, result.was) == (mark, "fixed"), "the old one is followed"
+        assert result.note_path == note_path("b.md")
+
+    def test_is_decided_at_the_old_path_while_that_is_there(self, root, finding):
+        write_note(root, "b.md", NOTE)
+        request = CarryRequest(note_path("a.md"), note_path("b.md"), "human:ana")
+        carry_over_acceptances(request, corpus=open_corpus(root), now=LATER)
+
+        assert dispose(root, finding.fingerprint).note_path == note_path("a.md")
+
+    def test_of_which_the_decision_is_disposed_of_is_followed_too(self, root):
+        review_pairs(root, ("a.md", "prose/x"), review="It is bad.\n\n## Result: FAIL")
+        mark = FindingState.objects.get().fingerprint
+        (root / note_path("a.md")).rename(root / note_path("b.md"))
+        request = CarryRequest(note_path("a.md"), note_path("b.md"), "human:ana")
+        carry_over_acceptances(request, corpus=open_corpus(root), now=LATER)
+
+        dispose(root, mark)
+
+        state = FindingState.objects.get(note_path=note_path("b.md"))
+        assert state.state == DispositionState.FIXED

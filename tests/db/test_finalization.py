@@ -103,6 +103,15 @@ class TestACompleteOutput:
         assert (finding.quote, finding.note_line) == ("A reader finds a note by its title", 3)
         assert result.pairs[0].findings[0].fingerprint == finding.fingerprint
 
+    def test_keeps_two_quotes_apart_and_places_the_finding_at_the_first(self, root, job):
+        quotes = "  > # Retrieval basics\n  > then by its links"
+
+        ingest(root, job, f"### Findings\n- WARN: they differ\n{quotes}\n\n## Result: WARN", PASS)
+
+        finding = Finding.objects.get()
+        assert finding.quote == "# Retrieval basics … then by its links"
+        assert finding.note_line == 1
+
     def test_writes_result_files_and_the_manifest(self, root, job):
         result = ingest(root, job, WARN, PASS)
 

@@ -53,6 +53,21 @@ def test_an_ack_without_a_review_names_how_to_get_one(root):
 
 
 @pytest.mark.parametrize(
+    ("command", "value", "option"),
+    [
+        ("warn_selector", "prose/x", "--gate"),
+        ("warn_selector", "kb/notes/a.md", "--note"),
+        ("render_review", "kb/notes/a.md", "--note"),
+    ],
+)
+def test_a_gate_or_a_note_in_the_wrong_place_names_its_option(root, command, value, option):
+    done = run(command, value, "--json")
+
+    assert done.exit == 2
+    assert done.error["hint"] == f"{option} takes it: {option} {value}"
+
+
+@pytest.mark.parametrize(
     "command",
     [
         ("review_sweep", "--all-gates", "--runner", "rules", "--model", "rules"),

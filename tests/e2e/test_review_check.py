@@ -147,6 +147,20 @@ class TestStoreAndLock:
 
         assert (done["findings"], done["stale"][0]["reason"]) == ([], "note-changed")
 
+    def test_a_finding_of_an_acked_text_stands_where_its_quote_is(self, root):
+        review_pairs(root, ("b.md", "prose/x"), review=WARN)
+        write_note(root, "b.md", "Opening.\n\n" + NOTE)
+        run("ack_gate_review", "--model", PARTITION, NOTE_B, "prose/x")
+        (found,) = check("prose/x", "--note", NOTE_B).json["findings"]
+        assert found["line"] == 5
+
+        write_note(root, "b.md", "# Another\n\nAll is new.\n")
+        run("dispose_finding", found["fingerprint"], "--as", "fixed")
+        run("ack_gate_review", "--model", PARTITION, NOTE_B, "prose/x")
+        run("dispose_finding", found["fingerprint"], "--as", "open")
+        (found,) = check("prose/x", "--note", NOTE_B).json["findings"]
+        assert found["line"] is None
+
     def test_a_muted_gate_is_left_out_until_it_is_named(self, root):
         review_pairs(root, ("b.md", "prose/x"), review=WARN)
         lock(root)

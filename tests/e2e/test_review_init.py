@@ -274,6 +274,7 @@ class TestFoldersOfNotes:
         again = run("review_init", "--into", tmp_path, "--json").json
         assert (before["roots"], again["roots"], again["differing"]) == (roots, [], [])
         assert f"notes are taken from: {', '.join(roots)} (roots" in done.err or not roots
+        assert (tmp_path / "kb/notes").is_dir() is not bool(roots)
         monkeypatch.setenv("COMMONPLACE_ROOT", str(tmp_path))
         notes = tomllib.loads((tmp_path / "kb/review.toml").read_text())["notes"]
         assert ("node_modules" in notes.get("excludes", [])) is ("." in roots)
@@ -329,3 +330,13 @@ class TestFlavour:
         notes = tomllib.loads((tmp_path / "kb/review.toml").read_text())["notes"]
         assert done.json["flavour"] == notes.get("flavour", "commonmark") == flavour
         assert init(tmp_path).json["differing"] == []
+        told = run("review_init", "--into", tmp_path).err
+        assert ("check that kb/review.toml says" in told) is (flavour != "commonmark")
+
+    def test_that_was_just_written_is_said_and_not_to_be_checked(self, tmp_path):
+        (tmp_path / ".obsidian").mkdir()
+
+        assert (
+            ': kb/review.toml says `flavour = "obsidian"`'
+            in run("review_init", "--into", tmp_path).err
+        )

@@ -82,7 +82,10 @@ def test_gates_and_types_in_the_settings_that_do_not_exist_are_named(root, comma
 
 
 def test_a_text_that_a_rule_cannot_judge_is_tried_once_and_ends_no_build(root):
-    gates = {"frontmatter/description-length": make_gate(rule="description-length")}
+    gates = {
+        "frontmatter/description-length": make_gate(rule="description-length"),
+        "frontmatter/readable": make_gate(rule="readable-frontmatter"),
+    }
     make_root(root, notes={"a.md": "# A\n"}, gates=gates)
     write_note(root, "broken.md", "---\ntitle: [\n---\n\n# Broken\n")
 
@@ -91,4 +94,6 @@ def test_a_text_that_a_rule_cannot_judge_is_tried_once_and_ends_no_build(root):
 
     assert exits == {0}
     assert "pairs that rules judge for free" not in {step["what"] for step in status["next_steps"]}
-    assert status["needs_a_look"] == 1
+    assert status["needs_a_look"] == 0
+    (entry,) = run("warn_selector", "--json").json["entries"]
+    assert "cannot be read: did not find expected" in entry["findings"][0]["text"]

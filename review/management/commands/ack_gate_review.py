@@ -14,7 +14,7 @@ from review.management import kit
 
 class Command(kit.ReviewCommand):
     exit_codes = {
-        kit.ExitCode.CONFLICT: "no review to carry, the gate changed too, or a text was edited meanwhile (named)",
+        kit.ExitCode.CONFLICT: "no review to carry, another text or gate, a quote gone (named)",
         kit.ExitCode.INPUT_REJECTED: "no such note or gate, or the input is no selection; nothing written",
     }
     arguments = {

@@ -38,7 +38,7 @@ class Command(kit.ReviewCommand):
             raise kit.UsageRefused("give OLD_PATH and NEW_PATH, or --retire and OLD_PATH alone")
         request = kit.request_of(CarryRequest, options, new_path=options["new_path"])
         result = carry_over_acceptances(request, corpus=self.corpus, now=self.now)
-        done = (result.carried or result.retired) and not result.refused
+        done = (result.carried or result.retired or result.superseded) and not result.refused
         code = kit.ExitCode.DONE if done else kit.ExitCode.CONFLICT
         self.show(result, self._lines(result), warnings=self._left(result), code=code)
 
@@ -55,6 +55,9 @@ class Command(kit.ReviewCommand):
         for path, counts in files.items():
             told = ", ".join(f"{name}: {number}" for name, number in counts.items())
             yield f"{verbs[bool(result.retired)]}: {path} ({told})"
+        if result.superseded:
+            why = "reviewed since at the new path"
+            yield f"{verbs[1]} at the old path, as they were {why}: {len(result.superseded)}"
 
     def _left(self, result: CarryOverJson) -> kit.Lines:
         for (code, message), number in Counter(

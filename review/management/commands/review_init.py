@@ -16,7 +16,7 @@ from pathlib import Path
 from review import settings
 from review.domain.markdown.flavours import COMMONMARK
 from review.management.kit import ExitCode, Lines, Option, Options, StorelessCommand, path, told
-from review.setup.init import NOTES_FOLDER, InitJson, has_notes, initialise
+from review.setup.init import NOTES_FOLDER, SETTINGS, InitJson, has_notes, initialise
 
 # Codex reads no settings of a repository, and does not wait for servers unless required.
 _CODEX = """\
@@ -34,7 +34,7 @@ _NO_NOTES = (
 )
 _ROOTS = "notes are taken from: {} (roots under [notes] in kb/review.toml)"
 _FLAVOUR = (
-    "the dialect nearest to that of the notes is {0!r}: check that kb/review.toml says"
+    "the dialect nearest to that of the notes is {0!r}: {1}kb/review.toml says"
     ' `flavour = "{0}"` under [notes]'
 )
 _MDX = "files that end in .mdx are no notes, and left out: {}"
@@ -62,7 +62,9 @@ class Command(StorelessCommand):
         codex = _CODEX.format(root=json.dumps(str(into)), program=program)
         no_notes = None if has_notes(into) else _NO_NOTES
         notices = told(
-            None if done.flavour == COMMONMARK.name else _FLAVOUR.format(done.flavour),
+            _FLAVOUR.format(done.flavour, "check that " * (SETTINGS in done.kept))
+            if done.flavour != COMMONMARK.name
+            else None,
             _MDX.format(done.mdx) if done.mdx else None,
             _ROOTS.format(", ".join(done.roots)) if done.roots else no_notes,
             f"next: {done.next}",

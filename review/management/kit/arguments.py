@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -95,13 +96,17 @@ class ReviewParser(CommandParser):
         greedy = {name for action in many for name in action.option_strings} & {*self._words}
         if missing and greedy:
             return f"{missing[1]} stands before {min(greedy)}, which takes all words behind it"
-        unknown = re.search(r"unrecognized arguments: (--[^\s=]+)", message)
+        unknown = re.search(r"unrecognized arguments: ([^\s=]+)", message)
+        stray = unknown[1] if unknown else next(iter(self._words), "-")
+        flag = "--note" if stray.endswith(".md") or Path(stray).exists() else "--gate"
+        if stray[0] != "-" and any(flag in action.option_strings for action in self._actions):
+            return f"{flag} takes it: {flag} {shlex.quote(stray)}"
         if unknown is None:
             return ""
         import difflib
 
         known = [option for action in self._actions for option in action.option_strings]
-        near = difflib.get_close_matches(unknown[1], known, n=3, cutoff=0.6)
+        near = difflib.get_close_matches(stray, known, n=3, cutoff=0.6)
         return f"did you mean {' or '.join(near)}? see: {self.prog} --help" if near else ""
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from review.errors import ReviewError
-from review.protocol.typed_review import WHOLE_NOTE, ReviewFinding, TypedReview
+from review.protocol import typed_review as typed
+from review.protocol.typed_review import ReviewFinding, TypedReview
 from review.runners.cli import output
 from review.runners.outcome import Account, RunnerFailure
 from review.settings.file import RunnerSettings
@@ -26,9 +27,10 @@ INSTRUCTIONS = (
     " blocks and sentinel lines: write neither. Give one entry in `reviews` for each requested pair, in"
     " their order, with the same contents as its block: `pair` is the pair's number, `decision` the word"
     " of its result line, `summary`, `findings` and `suggested_revision` its sections. A finding's"
-    " `quote` is copied from the note exactly, and is empty where the note as a whole is meant. You"
-    " cannot open files. Where a gate asks what a link leads to and the table of links does not show it,"
-    " the decision is `error`, and the summary names the file that would have to be read."
+    " `quote` is copied from the note exactly, a line for each place, and is empty where the note as a"
+    " whole is meant. You cannot open files. Where a gate asks what a link leads to and the table of"
+    " links does not show it, the decision is `error`, and the summary names the file that would have"
+    " to be read."
 )
 TEXT_INSTRUCTIONS = (
     "You cannot open or write files: give the blocks that the prompt describes, and nothing else, as"
@@ -71,16 +73,10 @@ SCHEMA: dict[str, object] = _object(
 )
 
 
-class _Finding(msgspec.Struct):
-    severity: Severity
-    text: str
-    quote: str
-
-
 class _Review(msgspec.Struct):
     pair: int
     summary: str
-    findings: list[_Finding]
+    findings: list[ReviewFinding]
     suggested_revision: str
     decision: Decision
 
@@ -94,13 +90,13 @@ def read_reviews(answer: str, *, ordinals: Sequence[int]) -> dict[int, TypedRevi
     for entry in _entries(answer):
         if entry.pair in ordinals and entry.decision is not Decision.UNKNOWN:
             findings = (
-                ReviewFinding(
-                    item.severity, _one_line(item.text), _one_line(item.quote), WHOLE_NOTE
+                replace(
+                    it, text=typed.one_line(it.text), quote=typed.filled_lines(it.quote), line=0
                 )
-                for item in entry.findings
+                for it in entry.findings
             )
             suggestion = entry.suggested_revision.strip() or "None."
-            told = (tuple(findings), _one_line(entry.summary), suggestion)
+            told = (tuple(findings), typed.one_line(entry.summary), suggestion)
             found.setdefault(entry.pair, TypedReview(entry.decision, *told))
     return found
 
@@ -116,10 +112,6 @@ def _entries(answer: str) -> Iterator[_Review]:
         with suppress(msgspec.ValidationError):
             yield msgspec.convert(entry, _Review)
         at = len(answer) - len(answer[end:].lstrip(", \t\r\n"))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 SCHEMA_FEATURE, CACHE_FEATURE = "schema", "cache"

@@ -36,7 +36,7 @@ _FILE_NAME = re.compile(r"\S+\.(?:md|markdown|mdx|txt)", re.IGNORECASE)
 def readable_frontmatter(page: Page) -> Findings:
     problem = page.frontmatter.problem
     if problem is not None:
-        said = f"the frontmatter cannot be read ({problem.code.value})"
+        said = f"the frontmatter cannot be read: {problem.message}"
         # Logseq reads lines of keys, whatever YAML makes of them.
         is_read = _SLOT.search(page.line(problem.line)) or page.given.flavour.name == "logseq"
         severity = Severity.INFO if is_read else Severity.FAIL

@@ -173,7 +173,7 @@ class TestQuotes:
         ("lines", "quote"),
         [
             pytest.param("  > the quote", "the quote", id="one-line"),
-            pytest.param("  > the\n  > quote", "the quote", id="two-lines"),
+            pytest.param("  > the\n  > quote", "the\nquote", id="two-lines"),
             pytest.param("  >the   quote ", "the quote", id="no-space"),
             pytest.param("> the quote", "the quote", id="not-indented"),
             pytest.param("\n  > the quote", "the quote", id="after-a-blank-line"),
@@ -182,9 +182,9 @@ class TestQuotes:
             pytest.param("  > > the quote", "the quote", id="nested"),
             pytest.param("  - > the quote", "the quote", id="in-a-nested-bullet"),
             pytest.param("  > - the quote", "- the quote", id="quoted-bullet"),
-            pytest.param("  > the\n  >\n  > quote", "the quote", id="quoted-blank-line"),
+            pytest.param("  > the\n  >\n  > quote", "the\nquote", id="quoted-blank-line"),
             pytest.param("  > ```\n  > the quote\n  > ```", "the quote", id="quoted-fence"),
-            pytest.param("  > the\n\n  > quote", "the … quote", id="two-quotations"),
+            pytest.param("  > the\n\n  > quote", "the\nquote", id="two-quotations"),
             pytest.param("  > the quote\n\n  more", "the quote", id="text-below"),
         ],
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.protocol.quote_location import lines_after, quote_lines
+from review.protocol.quote_location import lines_after, quote_lines, set_apart
 from tests.helpers.quotes import locate_quote
 
 NOTE = """---
@@ -194,8 +194,24 @@ class TestTwoPlaces:
         assert locate_quote(NOTE, quote) == line
 
     @pytest.mark.parametrize(
+        ("quotation", "quote", "line"),
+        [
+            pytest.param("# The rule\nThe end comes twice", "# The rule … The end comes twice", 4, id="two"),
+            pytest.param("The end comes twice\nA quoted line", "The end comes twice … A quoted line", 16, id="later-first"),
+            pytest.param("A plain\nclaim with code\nfirst item", "A plain claim with code … first item", 6, id="one-wrapped"),
+            pytest.param("- first item\n- second item", "- first item - second item", 13, id="one-place"),
+            pytest.param("A plain claim\nof nobody", "A plain claim of nobody", None, id="not-there"),
+        ],
+    )  # fmt: skip
+    def test_of_a_quotation_are_set_apart_where_they_stand_apart(self, quotation, quote, line):
+        assert set_apart(NOTE, quotation) == quote
+        assert locate_quote(NOTE, quote) == line
+
+    @pytest.mark.parametrize(
         ("quote", "old", "new", "lines"),
         [
+            pytest.param("# The rule … A plain claim", "*plain*", "bold", (), id="set-apart-edited"),
+            pytest.param("# The rule … A plain claim", "---\n#", "---\n\n#", (5,), id="set-apart-kept"),
             pytest.param(QUOTE, "# The rule", "# The rule\n", (17,), id="kept"),
             pytest.param(QUOTE, "`code`", "words", (), id="second-place-edited"),
             pytest.param("A plain claim with code and a link that is", "and", "or", (), id="one-place"),

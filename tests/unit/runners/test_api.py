@@ -268,7 +268,7 @@ class TestFaults:
 
 class TestStructuredReviews:
     def test_give_findings_on_one_line_with_their_quotes(self):
-        findings = [{"severity": "warn", "text": "Two\nlines.", "quote": "of\n the note"}]
+        findings = [{"severity": "warn", "text": "Two\nlines.", "quote": "of\n\n the  note"}]
         answer = json.dumps(reviews(prompt(), decision="warn", findings=findings))
 
         review = read_reviews(answer, ordinals=[1])[1]
@@ -277,7 +277,7 @@ class TestStructuredReviews:
         assert (finding.severity, finding.text, finding.quote) == (
             Severity.WARN,
             "Two lines.",
-            "of the note",
+            "of\nthe note",
         )
         assert review.suggestion == "None."
 
