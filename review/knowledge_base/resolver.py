@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from review.domain.markdown.anchors import Anchors, anchors_of
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.link_forms import ANCHORED, Share, form_of, targets_in
 from review.domain.markdown.links import (
     Link,
     LinkBase,
@@ -30,6 +32,8 @@ from review.knowledge_base import reader
 from review.knowledge_base.walker import KB_FOLDER, MARKDOWN, Scanner, ScanRules, matcher
 from review.protocol.prompt import LinkRow, PromptNote
 
+_Item = TypeVar("_Item")
+_MOST_NOTES, _MOST_LINKS, _MOST_ANCHORS = 1000, 200, 60  # in the samples for shares of links
 _MAX_BYTES = 5_000_000
 _MAX_FILES = 50
 _MAX_LINKED_BYTES = 2_000_000
@@ -61,6 +65,7 @@ class RepositoryFiles(Collection[str]):
         self._rules = replace(rules, suffix="", excludes=(), roots=(KB_FOLDER, *rules.roots))
         self._disk_paths = disk_paths
         self._is_there = cache(self._exists)
+        self._ignored_in = cache(self._read_ignored)
 
     def __contains__(self, path: object) -> bool:
         return isinstance(path, str) and self._is_there(path)
@@ -87,14 +92,6 @@ class RepositoryFiles(Collection[str]):
         except reader.UnreadableFile:
             return False
 
-    @cached_property
-    def _pages(self) -> Counter[str]:
-        return Counter(posixpath.dirname(path) for path in self if path.endswith((".md", ".mdx")))
-
-    def pages_in(self, folder: str) -> int:
-        """Return how many Markdown files of the note roots stand in a folder."""
-        return self._pages[folder]
-
     def is_gone(self, path: str, *, note_path: str) -> bool:
         # With one folder only, documents name files that their reader is to have.
         folder = "/".join(path.split("/")[:-1][:2])
@@ -116,10 +113,15 @@ class RepositoryFiles(Collection[str]):
             names += prerequisites.split() if targets == ".PHONY" else ()
         return None if any(map(_ANY_NAME.fullmatch, names)) else frozenset(names)
 
-    @cached_property
-    def ignores(self) -> Callable[[str], bool]:
+    def ignores(self, path: str) -> bool:
+        """Return True if a `.gitignore` of the root or of a folder on the way names a path."""
+        parts = path.split("/")
+        cuts = ("/".join(parts[:cut]) for cut in range(len(parts)))
+        return any(self._ignored_in(cut)(path[len(cut) :].lstrip("/")) for cut in cuts)
+
+    def _read_ignored(self, folder: str) -> Callable[[str], bool]:
         with suppress(ValueError):
-            return matcher(self._read(".gitignore").splitlines())
+            return matcher(self._read(f"{folder}/.gitignore".lstrip("/")).splitlines())
         return lambda path: False
 
     def _read(self, name: str) -> str:
@@ -152,6 +154,7 @@ class Linker:
         self.base = LinkBase(self.repository, flavour, self._read_addresses)
         self.anchors_of = cache(self._read_anchors)
         self._size_of = cache(self._read_size)
+        self.share_of = cache(self._count)
 
     def links(self, text: str) -> tuple[Link, ...]:
         return extract_links(text, self.flavour)
@@ -169,7 +172,7 @@ class Linker:
             RuleLink(link.target, link.line, found.path, found.external, found.anchor, link.kind)
             for link, found in pairs
         )
-        about = (self.flavour, self.anchors_of, self.repository, self.text_of)
+        about = (self.flavour, self.anchors_of, self.repository, self.text_of, self.share_of)
         return RuleInput(note_path, text, links, *about)
 
     def text_of(self, path: str) -> str | None:
@@ -200,6 +203,31 @@ class Linker:
             return None
         return anchors_of(text[parse_frontmatter(text).body_offset :], self.flavour)
 
+    def _count(self, form: str) -> Share:
+        links = self._targets[form]
+        most = _MOST_ANCHORS if form == ANCHORED else _MOST_LINKS
+        found = [self._leads(*link, form) for link in _sample(links, most)]
+        return Share(found.count(True), found.count(False))
+
+    @cached_property
+    def _targets(self) -> Mapping[str, list[tuple[str, str]]]:
+        """The links in a sample of the notes by their form, each with the note's path."""
+        links = defaultdict(list)
+        notes = sorted(path for path in self.repository if path.endswith(MARKDOWN))
+        for path in _sample(notes, _MOST_NOTES):
+            for target in targets_in(self.text_of(path) or ""):
+                for form in (form_of(target), ANCHORED)[target[0] == "#" : 1 + ("#" in target)]:
+                    links[form].append((path, target))
+        return links
+
+    def _leads(self, note_path: str, target: str, form: str) -> bool | None:
+        """Return whether a link leads to a file, or to a heading; None if that is not known."""
+        found = self.resolve(target, note_path=note_path, kind=LinkKind.INLINE)
+        if form != ANCHORED:
+            return None if found.external else found.path is not None
+        anchors = self.anchors_of(found.path) if found.path and found.anchor else None
+        return anchors.have(found.anchor) if anchors else None
+
     def _read_addresses(self) -> dict[str, str]:
         """Return the notes by the ids and addresses in their frontmatter, which links may name."""
         found = {}
@@ -220,6 +248,12 @@ class Linker:
         with suppress(OSError):
             return next((file.stat().st_size for file in files if file.is_file()), None)
         return None
+
+
+def _sample(items: Sequence[_Item], most: int) -> list[_Item]:
+    """Return at most so many items from all over a sequence, the same ones each time."""
+    step = max(1.0, len(items) / most)
+    return [items[int(at * step)] for at in range(min(len(items), most))]
 
 
 def read_linked_files(

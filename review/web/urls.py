@@ -16,7 +16,6 @@ urlpatterns = [
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/request-missing", jobs.request_missing, name="request-all-missing"),
     path("jobs/<int:job_id>", jobs.job, name="job"),
-    path("jobs/<int:job_id>/", RedirectView.as_view(pattern_name="job", permanent=True)),
     path("jobs/<int:job_id>/request-missing", jobs.request_missing, name="request-missing"),
     path("jobs/<int:job_id>/<str:name>", jobs.job_file, name="job-file"),
     path("events/", start.events, name="events"),

@@ -176,7 +176,7 @@ class TestActing:
         page.keyboard.press("j")
         page.keyboard.press("x")
         expect(page.locator("[data-row]:focus-within input[type=checkbox]")).to_be_checked()
-        page.get_by_role("button", name="Request reviews of the ticked").press("Enter")
+        page.get_by_role("button", name="Request reviews of the selected pairs").press("Enter")
 
         expect(
             page.locator(".messages").get_by_text("Requested: 1 pair in 1 queued job.")
@@ -209,7 +209,7 @@ class TestActing:
 
         page.locator('tr:has-text("b.md") td.m input').first.check(force=True)
         page.locator("#model").fill(PARTITION)
-        page.get_by_role("button", name="Request reviews of the ticked cells").click()
+        page.get_by_role("button", name="Request reviews of the selected cells").click()
 
         expect(
             page.locator(".messages").get_by_text("Requested: 1 pair in 1 queued job.")

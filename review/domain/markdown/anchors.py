@@ -14,8 +14,9 @@ from review.domain.markdown.flavours import COMMONMARK, Flavour
 
 _HTML_ID = re.compile(r"\b(?:id|name|permalink|anchor)\s?=\s?[\"']?([^\s\"'<>]+)")
 _ATTRIBUTE_ID = re.compile(r"\{:?\s*(?:[^{}/*]*?\s)?(?:#|id=[\"']?)([^\s{}\"']+)[^{}]*\}")
+_ATTRIBUTES = re.compile(r"\{:?\s*(?:\.[\w-]|[\w-]+=)[^{}]*\}\s*$")
 _COMMENT_ID = re.compile(r"(?:<!--\s*#|\{/\*\s*#?)([\w.-]+)\s*(?:-->|\*/\})")
-_BLOCK_ID = re.compile(r"(?:^|\s)\^([\w-]+)\s*$", re.MULTILINE)
+_BLOCK_ID = re.compile(r"\^([\w-]+)\s*$", re.MULTILINE)
 _HTML_HEADING = re.compile(r"<h[1-6]\b[^<>]*>(.*?)</h[1-6]>", re.IGNORECASE | re.DOTALL)
 _INCLUDES = re.compile(
     r"\{\{[<%]-?\s*[\w/.-]*(?:include|readfile|partial|transclude|snippet|render)"
@@ -57,7 +58,8 @@ class Anchors:
 
     def have(self, anchor: str, *, by_words: bool = False) -> bool:
         """Return True if a link to `#anchor` resolves; anchors that generators add always do."""
-        anchor = unquote(anchor).partition(":#")[0].rpartition("#")[2]
+        written = unquote(anchor)
+        anchor = written.partition(":#")[0].rpartition("#")[2]
         anchor = _PREFIX.sub("", _DENDRON_RANGE.sub("", anchor))
         if not anchor or anchor == "*" or self.is_open or _GENERATED.fullmatch(anchor):
             return True
@@ -69,8 +71,9 @@ class Anchors:
         uncounted = letters_only(_COUNTER.sub("", anchor))
         unescaped = letters_only(_ENTITY.sub("", anchor))
         unnumbered = _LEADING_NUMBER.sub("", name) or name
+        names = (name, uncounted, unescaped, unnumbered, letters_only(written))
         known = self.loose | self.words if by_words else self.loose
-        return not name or not known.isdisjoint((name, uncounted, unescaped, unnumbered))
+        return not name or not known.isdisjoint(names)
 
 
 def anchors_of(text: str, flavour: Flavour = COMMONMARK) -> Anchors:
@@ -82,7 +85,7 @@ def read_anchors(document: MarkdownDocument, flavour: Flavour) -> Anchors:
     reader = _Reader(flavour)
     for index, token in enumerate(document.tokens):
         if token.type in ("heading_open", "dt_open"):
-            reader.add_heading(document.tokens[index + 1])
+            reader.add_heading(document.tokens[index + 1], tag=token.tag)
         elif token.type == "html_block":
             reader.add_html(token.content)
             reader.add_attributes(token.content)  # a heading in MDX
@@ -90,6 +93,7 @@ def read_anchors(document: MarkdownDocument, flavour: Flavour) -> Anchors:
             reader.add_attributes(token.info or token.content.partition("\n")[0])
         elif token.type == "inline":
             reader.add_inline(token)
+    reader.loose |= {letters_only(found) for found in _BLOCK_ID.findall("\n".join(document.lines))}
     is_open = reader.is_open or any(_INCLUDES.search(line) for line in document.lines)
     return Anchors(
         exact=frozenset(reader.exact),
@@ -115,14 +119,15 @@ class _Reader:
         self.is_open = False
         self._flavour = flavour
         self._slugs: Counter[str] = Counter()
+        self._above: dict[str, str] = {}
 
-    def add_heading(self, title: Token) -> None:
+    def add_heading(self, title: Token, *, tag: str) -> None:
         children = title.children or []
         if self._flavour.ids_in_comments:
             self._add_exact(found[1] for found in _COMMENT_ID.finditer(title.content))
         # A heading without words gets them from a macro of the site.
         self.is_open = self.is_open or bool(children and not shown_text(title).strip())
-        shown = _ATTRIBUTE_ID.sub("", shown_text(title)).strip()
+        shown = _ATTRIBUTES.sub("", _ATTRIBUTE_ID.sub("", shown_text(title))).strip()
         is_certain = shown.isascii() and all(
             token.type in _CERTAIN or token.content.startswith(_COMMENTS) for token in children
         )
@@ -131,13 +136,18 @@ class _Reader:
             self._add_words(words, certain=is_certain)
         if self._flavour.anchors not in _ANY:
             self._add_slug(shown)
+            return
+        # Some sites put the words of the headings above in front: `#parent-child`.
+        self._above = {above: words for above, words in self._above.items() if above < tag}
+        self._above[tag] = letters_only(shown)
+        path = list(self._above.values())
+        self.loose |= {"".join(path[start:]) for start in range(len(path))} - {""}
 
     def add_inline(self, block: Token) -> None:
         self.add_attributes(block.content)
         for token in block.children or ():
             if token.type == "html_inline":
                 self._add_html_ids(token.content)
-        self.loose |= {letters_only(found[1]) for found in _BLOCK_ID.finditer(block.content)}
 
     def add_attributes(self, text: str) -> None:
         self._add_exact(found[1] for found in _ATTRIBUTE_ID.finditer(text))

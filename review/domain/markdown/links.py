@@ -23,6 +23,7 @@ from review.domain.markdown.document import (
 )
 from review.domain.markdown.flavours import COMMONMARK, Flavour
 from review.domain.markdown.frontmatter import parse_frontmatter
+from review.domain.markdown.link_forms import Share
 
 
 class LinkKind(StrEnum):
@@ -103,6 +104,7 @@ _ALIAS = re.compile(
     r"@\w+/|~/|(?:\.\./){2,}(?:issues|pulls?|wiki|releases|discussions|actions|labels|security)\b"
 )
 _DENDRON = "dendron://"
+_BASE = re.compile(r"^(?:\{\{-?\s*[\w.]*(?:url|path|base)\w*\s*-?\}\})+/?")  # a site's root
 _FLAT = ("jekyll", "pandoc")  # which may build the notes of all folders into one
 _IS_FOLDER = re.compile(r"_?index(?:\.|$)|readme$", re.IGNORECASE)  # served at its folder's address
 _BY_NAME = (None, LinkKind.WIKILINK, LinkKind.EMBED)
@@ -167,6 +169,7 @@ def resolve_link(
     """
     if target.startswith("#"):
         return ResolvedLink(note_path, unquote(target[1:]))
+    target = _BASE.sub("/", target)
     if target.startswith(_DENDRON) and base.flavour.target_last:
         target, kind = target.removeprefix(_DENDRON).partition("/")[2], LinkKind.WIKILINK
     if not target.startswith(("https:", "http:", "mailto:")):
@@ -243,6 +246,8 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         folders.insert(0 if is_first and base.flavour.name != "docusaurus" else len(folders), page)
     joined = [_joined(folder, name.removeprefix("@") if is_of_root else name) for folder in folders]
     paths = list(filter(None, joined))
+    is_collection = is_of_root and base.flavour.name == "jekyll"  # which is in `_folder`
+    paths += [f"_{path}" for path in paths if is_collection]
     suffix = language[0] if (language := _TRANSLATION.search(note_path)) else ".md"
     for candidate in (file for path in paths for file in _files_of(path, suffix)):
         if candidate in base.known:
@@ -251,7 +256,14 @@ def _by_path(name: str, note_path: str, base: LinkBase) -> str | None:
         for path in paths:
             if found := base.pages.get(page_of(path, base.flavour)):
                 return found
-    return _by_site(name, note_path, base, is_of_root=is_of_root)
+    return _in_other_case(paths, base) or _by_site(name, note_path, base, is_of_root=is_of_root)
+
+
+def _in_other_case(paths: Sequence[str], base: LinkBase) -> str | None:
+    """Find the note of an address without an ending: sites write these in small letters."""
+    wanted = {f"{path}.md".casefold() for path in paths if "." not in path.rpartition("/")[2]}
+    stems = (base.stems.get(path.rpartition("/")[2].removesuffix(".md"), ()) for path in wanted)
+    return next((path for found in stems for path in found if path.casefold() in wanted), None)
 
 
 def _by_site(name: str, note_path: str, base: LinkBase, *, is_of_root: bool) -> str | None:
@@ -281,6 +293,7 @@ def _by_address(name: str, note_path: str, base: LinkBase) -> str | None:
     own = base.own_addresses.get(note_path, "").split("/")
     is_relative = not name.startswith(("/", "@"))
     ways = [_joined(folder, name) for folder in (own, own[:-1])] if is_relative else []
+    last = "" if base.flavour.name == "jekyll" and not is_relative else last
     found = next(filter(None, map(base.addresses.get, filter(None, (address, *ways, last)))), None)
     return found or (beside if beside in base.known else None)
 
@@ -345,15 +358,11 @@ class RepositoryFacts(Protocol):
 
     def __contains__(self, path: object) -> bool: ...
 
-    def pages_in(self, folder: str) -> int:
-        """Return how many Markdown files of the note roots stand in a folder."""
-
     def is_gone(self, path: str, *, note_path: str) -> bool:
         """Return True if a named path surely does not exist, although its first folders do."""
 
-    @property
-    def ignores(self) -> Callable[[str], bool]:
-        """The test of a path that git is to leave out, and which others therefore have not."""
+    def ignores(self, path: str) -> bool:
+        """Return True if git is to leave a path out, which others therefore have not."""
 
     @property
     def make_targets(self) -> frozenset[str] | None:
@@ -371,3 +380,4 @@ class RuleInput:
     anchors_of: Callable[[str], Anchors | None] = lambda path: None
     repository: RepositoryFacts | None = None
     text_of: Callable[[str], str | None] = lambda path: None
+    share_of: Callable[[str], Share] = lambda form: Share()

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from review.domain.markdown.anchors import letters_only, read_anchors
+from review.domain.markdown.link_forms import ANCHORED, Share, form_of
 from review.domain.markdown.links import LinkKind, RuleLink
 from review.runners.rules.blocks import Block, BlockKind, InlineLink
 from review.runners.rules.lists import VAGUE_LINK_TEXTS
@@ -17,8 +18,7 @@ from review.vocabulary import Severity
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _CODE = re.compile(r"`[^`]*`")
-_MYST = re.compile(r"^\([\w-]+\)=$|\{(?:doc|ref|term)\}`|^ *[`:]{3,}\{[a-z]", re.MULTILINE)
-_TEMPLATE = re.compile(r"\{\{|\{%|<%|%%|%[a-z]+_[a-z]+%|\$\{|<[A-Za-z]")
+_TEMPLATE = re.compile(r"^[`%]|\{\{|\{%|<%|%%|%[a-z]+_[a-z]+%|\$\{|<[A-Za-z]")
 _EXAMPLE_HOST = re.compile(
     r"https?://(?:localhost|127\.|0\.0\.0\.0|\[::1\]|192\.168\.|10\.|(?:[\w-]+\.)*example\b|"
     r"[\w.-]+\.(?:local|test|invalid|localhost)\b|(?:www\.)?youtu\.?be\b|"
@@ -34,12 +34,16 @@ _MADE_UP = re.compile(
 )
 # Notes that others include, and contents of books, whose chapters may be to be written or built.
 _PIECE = re.compile(
-    r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers|fixtures|testdata)/|(?:^|/)SUMMARY\.md$"
+    r"\b(?:_(?!index)|hls__)[^/]*$|\b_?(?:snippets|includes|partials|wrappers|fixtures|testdata|tests|templates?)/|(?:^|/)(?:SUMMARY|summary)\.md$|(?i:(?:^|[/_. -])template\.md$)"
 )
 # Anchors as no heading makes them, but a list of options or of numbered pieces that a build brings.
 _LABEL = re.compile(r"#(?:\d+$|.*[A-Za-z]\.[A-Za-z])")
+_CONVENTION = (
+    ", as {1} of {of} written like it: if a site's builder resolves these, set `flavour` or "
+    "`site_root` in kb/review.toml, or name their folder in `excludes`"
+)
 _MOST_BROKEN = 1000
-_FEWEST_PAGES = 3
+_FEWEST_NAMES = 10
 _FILE = re.compile(r"\.(?!mdx?$|html$)[A-Za-z]\w{1,4}$")
 _SITE_NAME = re.compile(r"www\.[^/?#]*[/?#]?")
 _SLIP = re.compile(r"[^\W\d][^\[\]]*(?:\] \(|\)\[)$")  # "[words] (address)"
@@ -85,56 +89,43 @@ def unresolved_links(page: Page) -> Findings:
     told = Counter[RuleLink]()
     for link in broken[:_MOST_BROKEN]:
         said = f"the link {shown(link.target)} leads nowhere"
-        severity = info_if(is_piece or _is_doubtful(page, link))
+        is_doubtful = is_piece or _is_doubtful(page, link)
+        share = Share() if is_doubtful else page.given.share_of(form_of(link.target))
+        said += _CONVENTION.format(*share, of=sum(share)) if share.is_low else ""
+        severity = info_if(is_doubtful or share.is_low)
         yield page.link_finding(link, said, severity=severity, nth=told[link])
         told[link] += 1
 
 
 def _is_doubtful(page: Page, link: RuleLink) -> bool:
     """True for what may be still to be written, what a build may bring, and what git leaves out."""
-    flavour = page.given.flavour
-    path = posixpath.join(posixpath.dirname(page.given.note_path), link.target.partition("#")[0])
-    path, known = posixpath.normpath(path).lstrip("/"), page.given.repository
+    note, known, target = page.given.note_path, page.given.repository, link.target.partition("#")[0]
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(note), target)).lstrip("/")
     folder = posixpath.dirname(path)
-    is_built = _PIECE.search(page.given.note_path) or path.endswith((".zip", ".tgz", ".epub"))
+    is_built = bool(_PIECE.search(note)) or path.endswith((".zip", ".tgz", ".epub"))
+    is_built |= bool(re.search(rf"ref\s+\W?{re.escape(target)}", page.line(link.line)))  # in Hugo
     # What is above the root is not known.
-    if folder.startswith("..") or is_built or _is_wikilink(page, link) or _is_name(page, link):
+    if link.kind is LinkKind.WIKILINK or folder.startswith("..") or is_built:
         return True
+    # A name without an ending is an address, a label or a formula, unless such names resolve here.
+    form = form_of(target)
+    if "." not in form.removeprefix("../"):
+        share = page.given.share_of(form)
+        return share.resolved < _FEWEST_NAMES or share.is_low
     if known is None:
         return False
-    # A path that climbs to a folder that is not here may have come with its text from elsewhere.
-    is_far = link.target.startswith("../") and folder and folder not in known
+    # A path to a folder that is not here may have come with its text from elsewhere.
+    is_far = target.startswith(("../", "/")) and folder and folder not in known
     is_index = path.endswith(".md") and path[:-3] in known  # of a folder, which a site makes
-    is_ignored = known.ignores(path) or known.ignores(link.target)
     # Where a page has an address of its own, links start from that.
-    if is_far or is_index or is_ignored or (page.field("permalink") and link.target[0] != "/"):
-        return True
-    if not (flavour.makes_pages or path.endswith(".html")):
-        return False
-    # The build of a site may bring in pages of a folder that is not here, or has hardly any.
-    if _FILE.search(path):  # which Hugo looks for from the address of a page, not beside its file
-        is_beside = flavour.name != "hugo" or _INDEX.search(f"/{page.given.note_path}")
-        return bool(folder) and (folder not in known or not is_beside)
-    return known.pages_in(folder) < _FEWEST_PAGES
-
-
-def _is_wikilink(page: Page, link: RuleLink) -> bool:
-    """True for a wikilink, brackets behind one or in a formula (`CC[C@H](CO)`), `@[video](id)`."""
-    line, target = page.line(link.line), link.target
-    # Logseq writes `[words]([[page]])` and `[words](((block)))` too.
-    is_block = page.given.flavour.name == "logseq" and target.startswith(("[[", "("))
-    behind = rf"(?:[A-Za-z0-9)@]\[[^]]*|\])\]\({re.escape(target)}\)"
-    is_formula = "." not in target and re.search(behind, line)
-    return link.kind is LinkKind.WIKILINK or is_block or bool(is_formula)
-
-
-def _is_name(page: Page, link: RuleLink) -> bool:
-    """True for a name that a build looks up, and fails without: `ref` of Hugo, labels of a book."""
-    if page.given.flavour.name == "hugo":
-        return bool(re.search(rf"ref\s+\W?{re.escape(link.target)}", page.line(link.line)))
-    is_of_book = page.given.flavour.name == "commonmark" and link.kind is LinkKind.REFERENCE
-    is_label = is_of_book or _MYST.search(page.given.text)
-    return bool(is_label) and not re.search(r"[/#]|\.(?:md|html)", link.target)
+    is_index |= bool(page.field("permalink")) and target[0] != "/"
+    # The build of a site may bring in pages of a folder that is not here; Hugo looks for a file
+    # from the address of a page, not beside its file.
+    is_page = page.given.flavour.makes_pages or path.endswith(".html")
+    is_beside = page.given.flavour.name != "hugo" or _INDEX.search(f"/{note}")
+    is_moved = folder not in known or (_FILE.search(path) and not is_beside)
+    is_of_site = is_far or is_index or (is_page and folder and is_moved)
+    return bool(is_of_site) or known.ignores(path) or known.ignores(target)
 
 
 def _is_address(link: RuleLink) -> bool:
@@ -246,6 +237,8 @@ _MANY = 3
 )
 def broken_anchors(page: Page) -> Findings:
     own = read_anchors(page.document, page.given.flavour)
+    # The title and some lists of the frontmatter, which a site shows.
+    of_site = {letters_only(name) for name in (page.title, *page.frontmatter.fields)}
     within = [
         (block, link) for block in page.texts for link in block.links if link.target.startswith("#")
     ]
@@ -253,14 +246,15 @@ def broken_anchors(page: Page) -> Findings:
         (block, link)
         for block, link in within
         if not own.have(link.target[1:], by_words=link.kind in _BY_WORDS)
-        and letters_only(link.target) != letters_only(page.title)  # which a site shows above
+        and letters_only(link.target) not in of_site
     ]
     # Without a title, or where most are broken, it may be a piece of a larger text that has them.
     is_piece = not page.title or (len(broken) >= _MANY and len(broken) * 2 > len(within))
+    is_piece |= bool(_PIECE.search(page.given.note_path))
     for block, link in broken:
         said = f"no heading of the note answers to {shown(link.target)}"
-        severity = info_if(is_piece or _is_label(link))
-        yield block.finding(said, link.start, before=_CONTEXT, severity=severity)
+        doubt = info_if(is_piece or _is_label(page, link))
+        yield block.finding(said, link.start, before=_CONTEXT, severity=doubt)
     for other in page.given.links:
         if other.resolved is None or not other.anchor or other.target.startswith("#"):
             continue
@@ -268,11 +262,13 @@ def broken_anchors(page: Page) -> Findings:
         anchors = own if is_own else page.given.anchors_of(other.resolved)
         if anchors and not anchors.have(other.anchor, by_words=other.kind in _BY_WORDS):
             said = f"no heading of {shown(other.resolved)} answers to {shown(other.target)}"
-            yield page.link_finding(other, said, severity=info_if(_is_label(other)))
+            yield page.link_finding(other, said, severity=info_if(_is_label(page, other)))
 
 
-def _is_label(link: InlineLink | RuleLink) -> bool:
-    return link.kind not in _BY_WORDS and bool(_LABEL.search(link.target))
+def _is_label(page: Page, link: InlineLink | RuleLink) -> bool:
+    """True for what a build may bring: no heading makes it, or it is so in all of the base."""
+    is_label = link.kind not in _BY_WORDS and _LABEL.search(link.target)
+    return bool(is_label) or page.given.share_of(ANCHORED).is_low
 
 
 @rule("every footnote mark has its text", "Write the footnote's text, or take its mark out.")

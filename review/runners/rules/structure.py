@@ -34,6 +34,7 @@ _ODD_FENCE = re.compile(
 )
 _SCRIPT = re.compile(r"\w*\s*\*/")  # that reads as a note up to its fence, and is to end in code
 _UNESCAPED_PIPE = re.compile(r"(?<!\\)\|")
+_EMPTY_END = re.compile(r"\|[|\s]*(?:\^[\w-]+)?\s*$")  # empty cells, or an id of Obsidian
 _DELIMITER_ROW = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?\|?\s*")
 
 
@@ -175,7 +176,9 @@ def table_column_mismatch(page: Page) -> Findings:
             cells = _cells(_CODE.sub("", row) if pipes_in_code else row)
             said = f"this row has {cells} cells under {width} headers"
             if cells > width:
-                yield page.finding(f"{said}: what is over is not shown", number)
+                is_empty = _cells(_EMPTY_END.sub("|", row)) <= width
+                said = f"{said}: what is over is not shown"
+                yield page.finding(said, number, severity=info_if(is_empty))
             elif 1 < cells < width and row.strip(" |:-"):
                 yield page.finding(said, number, severity=Severity.INFO)
 
@@ -190,7 +193,9 @@ def _uneven_header(page: Page, block: Block) -> Findings:
                     f"the header has {cells} cells, the dashes below it {width}: this is not shown "
                     "as a table"
                 )
-                yield page.finding(said, number)
+                # Kramdown takes any dashes for those of the header.
+                is_shown = page.given.flavour.name == "jekyll"
+                yield page.finding(said, number, severity=info_if(is_shown))
 
 
 def _cells(row: str) -> int:

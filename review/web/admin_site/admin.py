@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.filters import ChoicesFieldListFilter, FieldListFilter
 from django.contrib.admin.options import ShowFacets
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
@@ -16,15 +17,29 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from review import settings
+from review.domain.printing import count_words
 from review.models import Acceptance, FileSnapshot, JobEvent, ReviewJob, ReviewPair
 from review.recovery.recover import RecoveryAction
-from review.web.core import SeeOther, badge, read_number
+from review.web.core import SeeOther, badge, label, read_number
 from review.web.pages.jobs import MAX_AT_ONCE, preview_url, queue_missing, recover_jobs
 
 SHOWN_CHARACTERS = 100_000
+_PAGES = {ReviewJob: "job", ReviewPair: "review"}  # that tell the history of a row
 
 # The lists need the width; the start page of the administration names them all.
 admin.site.enable_nav_sidebar = False
+admin.site.index_title = "Administration"
+
+
+class _Words(ChoicesFieldListFilter):
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """Words of closed lists in sentence case."""
+        for choice in super().choices(changelist):
+            yield choice | {"display": str(choice["display"]).capitalize()}
+
+
+FieldListFilter.register(lambda field: bool(field.choices), _Words, take_priority=True)
 
 
 class _Checkboxes(admin.ModelAdmin):
@@ -78,6 +93,14 @@ class ReadOnlyAdmin(_ReadOnly, admin.ModelAdmin):
         title = str(self.opts.verbose_name_plural).capitalize()
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if (number := read_number(object_id)) is None:
+            raise Http404
+        change = f"admin:review_{self.opts.model_name}_change"
+        return SeeOther(f"{reverse(_PAGES.get(self.model, change), args=[number])}#events")
+
 
 class ReadOnlyInline(_ReadOnly, admin.TabularInline):
     template = "admin/review/inline.html"
@@ -108,7 +131,9 @@ def _leading_to(action: RecoveryAction, name: str, description: str) -> Callable
     ) -> HttpResponse | None:
         ids = list(jobs.order_by("pk").values_list("pk", flat=True)[: MAX_AT_ONCE + 1])
         if len(ids) > MAX_AT_ONCE:
-            self.message_user(request, f"at most {MAX_AT_ONCE} jobs at once", level="error")
+            self.message_user(
+                request, f"at most {count_words(MAX_AT_ONCE, 'job')} at once", level="error"
+            )
             return None
         return SeeOther(preview_url(action, ids))
 
@@ -134,8 +159,8 @@ class ReviewJobAdmin(ReadOnlyAdmin):
     search_help_text = "a job's number; or who claimed it, its lens or partition, or why it failed"
     show_facets = ShowFacets.ALWAYS
     actions = (
-        _leading_to(RecoveryAction.INGEST, "ingest_now", "Ingest: take in the output"),
-        _leading_to(RecoveryAction.FAIL, "fail", "Fail: give the job up"),
+        _leading_to(RecoveryAction.INGEST, "ingest_now", "Ingest: store the output"),
+        _leading_to(RecoveryAction.FAIL, "fail", "Fail: give up the job"),
         _leading_to(
             RecoveryAction.REPLACE, "replace", "Replace: fail, and queue a new job for its pairs"
         ),
@@ -164,24 +189,36 @@ class ReviewJobAdmin(ReadOnlyAdmin):
         context = self.admin_site.each_context(request) | {"opts": self.model._meta}
         return recover_jobs(request, action, around=context)
 
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Lead to the job's events, which are its history."""
-        number = read_number(object_id)
-        if number is None:
-            raise Http404
-        return SeeOther(f"{reverse('job', args=[number])}#events")
-
 
 @admin.display(description="decision", ordering="decision")
 def decided(row: ReviewPair | Acceptance) -> SafeString:
     return badge(row.decision)
 
 
+@admin.display(description="gate", ordering="gate__path")
+def gate_id(row: ReviewPair | Acceptance) -> str:
+    return settings.current().gate_label(row.gate.path)
+
+
+def _in_words(name: str) -> Callable[[Any], str]:
+    """A column of words of a closed list."""
+    return admin.display(description=name.replace("_", " "), ordering=name)(
+        lambda row: label(getattr(row, name))
+    )
+
+
 @admin.register(ReviewPair)
 class ReviewPairAdmin(ReadOnlyAdmin):
-    list_display = ("id", decided, "status", "not_accepted", "note", "gate", "job", "reviewed_at")
+    list_display = (
+        "id",
+        decided,
+        "status",
+        _in_words("not_accepted"),
+        "note",
+        gate_id,
+        "job",
+        "reviewed_at",
+    )
     list_filter = ("status", "decision", "decision_source", "not_accepted")
     list_select_related = ("note", "gate", "job")
     search_fields = ("=id", "=job__id", "note__path", "gate__path")
@@ -219,7 +256,7 @@ class FileSnapshotAdmin(ReadOnlyAdmin):
 @admin.register(Acceptance)
 class AcceptanceAdmin(ReadOnlyAdmin):
     list_display = (
-        "id", decided, "kind", "note", "gate", "model_partition", "actor", "accepted_at", "reason",
+        "id", decided, _in_words("kind"), "note", gate_id, "model_partition", "actor", "accepted_at", "reason",
     )  # fmt: skip
     list_filter = ("kind", "decision", "model_partition")
     list_select_related = ("note", "gate", "model_partition")

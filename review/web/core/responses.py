@@ -22,13 +22,14 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import (
     HttpRequest,
     HttpResponse,
+    HttpResponsePermanentRedirect,
     HttpResponseRedirect,
     HttpResponseServerError,
     QueryDict,
 )
 from django.shortcuts import render
 from django.template import loader
-from django.urls import reverse
+from django.urls import is_valid_path, reverse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
@@ -114,7 +115,7 @@ def requires(permission: str) -> Callable[[_View], _View]:
 
     def holds(user: Any) -> bool:
         if not user.has_perm(permission):
-            raise PermissionDenied(f"this takes the permission {permission}")
+            raise PermissionDenied(f"this requires the permission {permission}")
         return True
 
     return user_passes_test(holds)
@@ -269,7 +270,7 @@ class AccessMiddleware(MiddlewareMixin):
         if not (is_open or known):
             return ask_for_login(request)
         if not (is_open or request.user.is_staff):
-            raise PermissionDenied("these pages are for staff; ask an operator to make you that")
+            raise PermissionDenied("these pages are for staff; ask an operator for access")
         return None
 
     def _check_store(self) -> None:
@@ -309,6 +310,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404; who is not logged in does not learn which addresses there are."""
     if not request.user.is_authenticated:
         return ask_for_login(request)
+    bare = request.path_info.rstrip("/")
+    if request.method == "GET" and bare != request.path_info and is_valid_path(bare):
+        return HttpResponsePermanentRedirect(request.get_full_path().replace("/?", "?").rstrip("/"))
     error = InputRejected(
         "nothing is at this address", "no-such-page", hint="start over at the start page"
     )

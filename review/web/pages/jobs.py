@@ -193,7 +193,7 @@ def request_picks(
     named = [f"{item.note_path} {item.gate_id}: {item.reason}" for item in skipped]
     core.report(
         request,
-        success=f"{made} Run them with: commonplace run_review_jobs --all" if jobs else "",
+        success=f"{made} To run what is queued: commonplace run_review_jobs --all" if jobs else "",
         warning=f"Not requested: {and_more(named, '; ')}" if named else "",
     )
 

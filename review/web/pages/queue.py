@@ -176,7 +176,7 @@ def dispose(request: HttpRequest) -> HttpResponse:
     named = [one] if one else request.POST.getlist("finding")
     if len(named) > MAX_AT_ONCE:
         raise UsageRefused(
-            f"more than {MAX_AT_ONCE} findings", "bad-form", hint="use “all that match”"
+            f"more than {MAX_AT_ONCE} findings", "bad-form", hint="use “Dispose of all”"
         )
     posted, _done = _dispose(request, word if one else request.POST.get("act", ""), named)
     # The focus goes to the next row of the list, else to the previous one.
@@ -227,7 +227,7 @@ def _report(request: HttpRequest, done: triage.Triaged, state: DispositionState)
 
 def _report_refusals(request: HttpRequest, not_moved: Sequence[Disposition]) -> None:
     for last in not_moved[:_NAMED_AT_MOST]:
-        said = f"{last.actor} says {last.state} since this page was shown."
+        said = f"{last.actor} set it to {last.state} after this page was shown."
         core.report(request, warning=f"Not changed: {_name(last.fingerprint)}. {said}")
     more = core.count_words(len(not_moved) - _NAMED_AT_MOST, "finding")
     left = f"Also not changed: {more}." if len(not_moved) > _NAMED_AT_MOST else ""
@@ -292,7 +292,7 @@ def take_back(request: HttpRequest) -> HttpResponse:
     """Undo this person's last action in this browser, if there was no later decision."""
     action = request.session.get(LAST_ACTION)
     if action is None:
-        raise Conflict("there is nothing of yours to take back", "nothing-to-undo")
+        raise Conflict("you have no action to undo", "nothing-to-undo")
     filters = read_filters(request)
     done = triage.undo(
         datetime.fromisoformat(action["at"]), actor=core.actor(request), now=timezone.now()

@@ -245,7 +245,7 @@ def ack(request: HttpRequest) -> HttpResponse:
     core.report(
         request,
         success=f"Acked{_gates(acked)}." if acked else "",
-        info=f"Fresh already{_gates(fresh)}." if fresh else "",
+        info=f"Already fresh{_gates(fresh)}." if fresh else "",
         warning=f"Not acked: {and_more(refused, '; ')}" if refused else "",
     )
     return core.after_post(request, reverse("note", args=[picks[0].note_path]))

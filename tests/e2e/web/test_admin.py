@@ -31,6 +31,28 @@ class TestLists:
         assert reader.get(f"/admin/review/{name}/").status_code == 200
         assert reader.get(f"/admin/review/{name}/{key}/change/").status_code == 200
 
+    @pytest.mark.parametrize(
+        ("name", "place"),
+        [
+            ("reviewpair", "/reviews/{}/"),
+            ("filesnapshot", "/admin/review/filesnapshot/{}/change/"),
+            ("acceptance", "/admin/review/acceptance/{}/change/"),
+        ],
+    )
+    def test_the_history_of_a_row_is_on_its_page(self, reader, name, place):
+        key = LISTS[name].objects.values_list("pk", flat=True).first()
+
+        answer = reader.get(f"/admin/review/{name}/{key}/history/")
+
+        assert answer["Location"] == f"{place.format(key)}#events"
+
+    def test_words_are_in_sentence_case_and_gates_are_named_by_their_ids(self, reader):
+        page = reader.get("/admin/review/acceptance/").content.decode()
+
+        assert "Full review" in page
+        assert "Full Review" not in page
+        assert '<td class="field-gate_id">prose/x</td>' in page
+
     @pytest.mark.parametrize("name", LISTS)
     @pytest.mark.parametrize("verb", ["add", "delete", "change"])
     def test_not_even_a_superuser_changes_a_row(self, admin_client, name, verb):

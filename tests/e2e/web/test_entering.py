@@ -97,8 +97,8 @@ class TestPassword:
         wrong = client.post("/login/", {"username": "ana", "password": "x"}).content.decode()
         nobody = client.post("/login/", {"username": "bob", "password": "x"}).content.decode()
 
-        assert "do not belong together" in wrong
-        assert "do not belong together" in nobody
+        assert "password is wrong" in wrong
+        assert "password is wrong" in nobody
 
     def test_leads_nowhere_else(self, operator, client):
         sent = {"username": "ana", "password": "a long password", "next": "https://evil.example/"}

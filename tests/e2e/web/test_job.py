@@ -150,6 +150,14 @@ class TestAddress:
     def test_with_a_slash_leads_to_the_page(self, web, root):
         assert web.get(f"/jobs/{queued(root)}/", follow=True).status_code == 200
 
+    @pytest.mark.parametrize("place", ["/search/?q=a", "/jobs/{}/prompt/", "/healthz/"])
+    def test_of_any_page_with_a_slash_behind_leads_there(self, web, root, place):
+        address = place.format(queued(root))
+
+        answer = web.get(address)
+
+        assert answer["Location"] == address.replace("/?", "?").rstrip("/")
+
     def test_of_its_history_leads_to_its_events(self, web, root):
         job_id = queued(root)
 

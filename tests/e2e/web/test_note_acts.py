@@ -123,7 +123,7 @@ class TestActing:
     def test_a_reader_sees_no_button(self, reader, reviewed):
         body = reader.get(A).content.decode()
 
-        assert "Ack the ticked" not in body
+        assert "Ack the selected pairs" not in body
         assert "Request reviews" not in body
 
     def test_leads_to_no_other_site(self, web, reviewed):

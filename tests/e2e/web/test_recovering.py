@@ -54,7 +54,7 @@ class TestActions:
 
         response = web.post(LIST, {"action": "fail", "_selected_action": ids})
 
-        assert told(response) == ["at most 1 jobs at once"]
+        assert told(response) == ["at most 1 job at once"]
 
 
 class TestPreview:

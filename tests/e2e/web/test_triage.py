@@ -115,10 +115,10 @@ class TestSeveral:
 
         assert told(response) == [
             "2 findings rejected.",
-            "Not changed: “vague” (prose/x in kb/notes/a.md). human:bo says fixed since this page"
-            " was shown.",
-            "Not changed: “unclear” (prose/x in kb/notes/a.md). human:cy says deferred since this"
+            "Not changed: “vague” (prose/x in kb/notes/a.md). human:bo set it to fixed after this"
             " page was shown.",
+            "Not changed: “unclear” (prose/x in kb/notes/a.md). human:cy set it to deferred after"
+            " this page was shown.",
         ]
         assert states() == {
             marks[0]: ["fixed"],
@@ -141,7 +141,7 @@ class TestSeveral:
 
         response = send(web, "/queue/dispose", one=f"fixed {marks[0]} 0")
 
-        assert "human:ana says rejected" in told(response)[0]
+        assert "human:ana set it to rejected" in told(response)[0]
         assert states()[marks[0]] == ["rejected"]
 
     def test_pressed_twice_it_counts_once(self, web, marks):

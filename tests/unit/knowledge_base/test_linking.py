@@ -6,6 +6,7 @@ import unicodedata
 
 import pytest
 
+from review.domain.markdown.link_forms import ANCHORED
 from review.protocol.prompt import LinkRow
 from tests.unit.knowledge_base.builders import link, make_corpus, write
 
@@ -182,3 +183,20 @@ class TestFlavours:
 
         (row,) = make_corpus(root, flavour="obsidian").linker.table(NOTE, "![[plan.png]]")
         assert row.resolved == "files/plan.png"
+
+
+class TestShares:
+    def test_counts_what_resolves_of_the_links_written_alike(self, root):
+        text = (
+            "[a](../t.md) [b](../gone.md#x) [c](t.html) `[d](../e.md)`\n\n```\n[f](../g.md)\n```\n"
+        )
+        write(root, NOTE, text)
+
+        share_of = make_corpus(root).linker.share_of
+
+        assert [share_of(form) for form in ("../x.md", "x.html", "/x")] == [(1, 1), (0, 1), (0, 0)]
+
+    def test_counts_what_resolves_of_the_anchors(self, root):
+        write(root, NOTE, "# A\n\n[a](#a) [b](#b) [t](../t.md#a-note) [u](../t.md#gone)\n")
+
+        assert make_corpus(root).linker.share_of(ANCHORED) == (2, 2)

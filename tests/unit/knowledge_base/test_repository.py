@@ -14,6 +14,7 @@ def root(tmp_path):
     (tmp_path / "src/app").mkdir(parents=True)
     (tmp_path / "src/app/main.py").write_text("")
     (tmp_path / ".gitignore").write_text("build/\n*.log\n")
+    (tmp_path / "src/app/.gitignore").write_text("api\n")
     return tmp_path
 
 
@@ -31,6 +32,7 @@ def repository(root):
         pytest.param("src/other/gone.py", False, id="second-folder-unknown"),
         pytest.param("lib/gone.py", False, id="first-folder-unknown"),
         pytest.param("src/app/run.log", False, id="ignored-by-git"),
+        pytest.param("src/app/api/a.md", False, id="ignored-in-a-folder"),
         pytest.param("src/.env/x.py", False, id="hidden"),
         pytest.param("kb/reports/x.md", False, id="reports"),
         pytest.param("kb/review.toml", False, id="optional"),

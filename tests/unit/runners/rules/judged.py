@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from review.domain.markdown.flavours import FLAVOURS
+from review.domain.markdown.link_forms import Share
 from review.domain.markdown.links import RepositoryFacts, RuleInput, RuleLink
 from review.protocol.typed_review import TypedReview
 from review.runners.rules.judge import judge
@@ -21,9 +22,12 @@ def review_of(
     repository: RepositoryFacts | None = None,
     text_of: Callable[[str], str | None] = lambda path: None,
     flavour: str = "commonmark",
+    share: Share | None = None,
 ) -> TypedReview:
     facts = {"repository": repository, "text_of": text_of, "flavour": FLAVOURS[flavour]}
-    return judge(rule, RuleInput(path, text, links, **facts))
+    return judge(
+        rule, RuleInput(path, text, links, **facts, share_of=lambda form: share or Share())
+    )
 
 
 def lines_of(rule: str, text: str, **given) -> list[int]:

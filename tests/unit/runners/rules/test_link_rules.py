@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from review.domain.markdown.link_forms import Share
 from review.domain.markdown.links import LinkKind, RuleLink
 from review.vocabulary import Decision, Severity
 from tests.unit.runners.rules.judged import lines_of, quotes_of, review_of
 
 
 class Repository(frozenset):
-    def pages_in(self, folder):
-        return {"kb/notes": 3, "kb/notes/b": 2}.get(folder, 0)
-
     def ignores(self, path):
         return path.endswith(".svg") or path.startswith("media/")
 
@@ -42,6 +40,7 @@ class TestUnresolvedLinks:
             pytest.param(RuleLink("obsidian://x", 1, None, external=False), id="scheme"),
             pytest.param(RuleLink("{{ page.url }}", 1, None, external=False), id="template"),
             pytest.param(RuleLink("%%SLOT%%/a", 1, None, external=False), id="slot"),
+            pytest.param(RuleLink("%= url 'a.png' %", 1, None, external=False), id="erb"),
             pytest.param(RuleLink("../.ci/run", 1, None, external=False), id="hidden-file"),
             pytest.param(RuleLink("someURL", 1, None, external=False), id="made-up"),
             pytest.param(RuleLink("0005-example.md", 1, None, external=False), id="example"),
@@ -93,7 +92,7 @@ class TestUnresolvedLinks:
         ("target", "severity"),
         [
             ("native/camera.md", Severity.INFO),
-            ("b/c.md#d", Severity.INFO),
+            ("b/c.md#d", Severity.WARN),
             ("b/c.png", Severity.WARN),
             ("e.md", Severity.WARN),
         ],
@@ -113,6 +112,7 @@ class TestUnresolvedLinks:
             ("docs/_part.md", Severity.INFO),
             ("docs/_snippets/a.md", Severity.INFO),
             ("src/SUMMARY.md", Severity.INFO),
+            ("docs/adr/template.md", Severity.INFO),
         ],
     )
     def test_only_remarks_in_what_others_include(self, path, severity):
@@ -128,6 +128,7 @@ class TestUnresolvedLinks:
             pytest.param("../b/c.md", Severity.WARN, id="up-to-a-folder"),
             pytest.param("/kb/b.md", Severity.INFO, id="page-of-a-folder"),
             pytest.param("c.svg", Severity.INFO, id="left-out-by-git"),
+            pytest.param("swagger/", Severity.INFO, id="folder-that-is-not-here"),
             pytest.param("media/c.png", Severity.INFO, id="left-out-of-the-root"),
         ],
     )
@@ -148,6 +149,21 @@ class TestUnresolvedLinks:
         review = review_of("unresolved-links", "See it.\n", links=tuple(links))
 
         assert {found.severity for found in review.findings} == {severity}
+
+    @pytest.mark.parametrize(
+        ("share", "severity"),
+        [
+            pytest.param(Share(resolved=20, dead=5), Severity.WARN, id="most-resolve"),
+            pytest.param(Share(resolved=19, dead=5), Severity.INFO, id="a-convention"),
+            pytest.param(Share(resolved=0, dead=4), Severity.WARN, id="too-few-to-tell"),
+        ],
+    )
+    @pytest.mark.parametrize("rule", ["unresolved-links", "broken-anchors"])
+    def test_only_remarks_where_many_links_of_the_form_are_dead(self, rule, share, severity):
+        links = (RuleLink("b.md", 3, None, external=False),)
+        review = review_of(rule, "# A\n\nSee [it](#gone).\n", links=links, share=share)
+
+        assert [found.severity for found in review.findings] == [severity]
 
     def test_only_remarks_in_a_page_with_an_address_of_its_own(self):
         links = (RuleLink("b.html", 4, None, external=False),)
@@ -272,65 +288,6 @@ class TestVagueLinkText:
     )
     def test_passes(self, text):
         assert lines_of("vague-link-text", f"{text}\n") == []
-
-
-class TestBrokenAnchors:
-    def test_warns_where_no_heading_answers(self):
-        text = "# A\n\nSee [limits](#limits) and [[#Costs of e.g.that]].\n\n## What is refused\n"
-
-        assert lines_of("broken-anchors", text) == [3, 3]
-
-    @pytest.mark.parametrize(
-        ("anchor", "below"),
-        [
-            ("what-is-refused", "## What is refused?"),
-            ("what-is-refused-1", "## What is refused\n\n## What is refused"),
-            ("1-setup", "## 1. Setup"),
-            ("setup", "## 1. Setup"),
-            ("the-code-span", "## The `code` span"),
-            ("see-it", "## See [it](b.md)"),
-            ("part", "Part\n----"),
-            ("spot", '<a id="spot"></a>'),
-            ("custom", "## Title {#custom}"),
-            ("custom", "<section>\n### Title {#custom}\n</section>"),
-            ("id-2.-set-up", "## 2. Set up"),
-            ("a-lt-b-gt-amp-c", "## A `<b>` & c"),
-            ("^block-1", "A paragraph. ^block-1"),
-            ("%C3%BCber-uns", "## Über uns"),
-            ("概要", "## 概要"),
-            ("top", "text"),
-            ("any", "{!parts/any.md!}"),
-            ("comments", "text"),
-            ("L12", "text"),
-        ],
-    )
-    def test_finds_what_answers(self, anchor, below):
-        assert lines_of("broken-anchors", f"See [x](#{anchor}).\n\n{below}\n") == []
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            pytest.param("See [x](#y).\n", id="no-title"),
-            pytest.param("# A\n\n[a](#b), [c](#d), [e](#f), [A](#a).\n", id="most-are-broken"),
-            pytest.param("# A\n\nSee [x](#opt-home.packages).\n", id="an-option"),
-            pytest.param("# A\n\nSee [exercise 34](#34).\n", id="a-number"),
-        ],
-    )
-    def test_only_remarks_where_a_build_may_bring_it(self, text):
-        review = review_of("broken-anchors", text)
-
-        assert {found.severity for found in review.findings} == {Severity.INFO}
-
-    def test_passes_over_labels_of_other_notes(self):
-        assert lines_of("broken-anchors", "# A\n\nSee [](#gone) and [it](#Class.name).\n") == []
-
-    def test_a_short_code_that_closes_itself_hides_no_heading(self):
-        text = "# A\n\n[x](#more)\n\n{{< code-toggle file=a />}}\n\n{{< code >}}\nx\n{{</ code >}}\n\n## More\n"
-
-        assert lines_of("broken-anchors", text, flavour="hugo") == []
-
-    def test_leaves_code_and_other_files_alone(self):
-        assert lines_of("broken-anchors", "`[x](#y)` and [x](b.md#y)\n") == []
 
 
 class TestBrokenFootnotes:

@@ -31,9 +31,6 @@ class Repository:
     def ignores(self, path):
         return False
 
-    def pages_in(self, folder):
-        return 9
-
 
 def findings(rule: str, text: str) -> list[tuple[str, str]]:
     links = tuple(
