@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_805,
-    "statements": 22_512,
+    "lines in review/": 39_865,
+    "statements": 22_552,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,
