@@ -25,7 +25,7 @@ from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import JobNotClaimable, Processes, parent_is_alive
 from review.models import Provenance, ReviewJob
 from review.protocol.telemetry import Usage, read_usage
-from review.recovery.close import close_job
+from review.recovery.close import Closing, close_job
 from review.runners.api.provider import ApiProvider, BatchState, BatchUndecided, ProviderFailed
 from review.runners.api.run import open_provider, outcome_of
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
@@ -299,7 +299,7 @@ class BatchCollector:
 
 def _close(job: ReviewJob, outcome: RunnerOutcome, by: Worker | BatchCollector) -> IngestedJobJson:
     whole = replace(outcome, telemetry=telemetry_of([outcome]))
-    return close_job(job, whole, actor=by.actor, config=by.config, now=by.clock())
+    return close_job(Closing(job, whole), actor=by.actor, config=by.config, now=by.clock())
 
 
 def _shown(batch: OpenBatch) -> BatchJson:

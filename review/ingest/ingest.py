@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from operator import attrgetter
@@ -51,7 +51,7 @@ def ingest_job(
     Complete pairs are kept when others are missing: the job is then `failed`, and a later ingest
     may bring the missing ones. Nothing moves when the output holds no block of this job.
     """
-    ((intakes, refused),) = read_jobs([job_id], request, config=config)
+    ((intakes, refused),) = read_jobs([job_id], lambda _job_id: request, config=config)
     if refused:
         raise refused[job_id]
     return store_reviews(intakes, config=config, now=now)[job_id]
@@ -60,7 +60,31 @@ def ingest_job(
 def ingest_jobs(
     job_ids: Collection[int], *, request: IngestRequest, config: Config, now: datetime
 ) -> tuple[list[IngestedJobJson], list[RefusedJob]]:
-    """Ingest the jobs, in the order given; refusals are reported, not raised.
+    """Ingest the jobs, in the order given; refusals are reported, not raised."""
+    answers = ingest_each(job_ids, lambda _job_id: request, config=config, now=now)
+    return (
+        [item for item in answers.values() if isinstance(item, IngestedJobJson)],
+        [RefusedJob(pk, item) for pk, item in answers.items() if isinstance(item, ReviewError)],
+    )
+
+
+def ingest_ready(
+    actor: str | None, *, request: IngestRequest, config: Config, now: datetime
+) -> tuple[list[IngestedJobJson], list[RefusedJob]]:
+    """Ingest the open jobs, of `actor` or all, whose outputs are whole, as `ingest_jobs` does."""
+    request = replace(request, only_whole=True)
+    job_ids = list(jobs_with_output(actor=actor, config=config))
+    return ingest_jobs(job_ids, request=request, config=config, now=now)
+
+
+def ingest_each(
+    job_ids: Collection[int],
+    request_of: Callable[[int], IngestRequest],
+    *,
+    config: Config,
+    now: datetime,
+) -> dict[int, IngestedJobJson | ReviewError]:
+    """Ingest each job by the request for it, of one actor; give its answer or what refuses it.
 
     Jobs are stored in transactions of a few dozen. If one is refused, the jobs of its transaction
     are stored one by one.
@@ -71,7 +95,7 @@ def ingest_jobs(
     while waiting:
         some = waiting.pop()
         try:
-            for intakes, refused in read_jobs(some, request, config=config):
+            for intakes, refused in read_jobs(some, request_of, config=config):
                 answers |= refused
                 answers |= store_reviews(intakes, config=config, now=now)
         except (ReviewError, DatabaseError) as error:
@@ -85,20 +109,7 @@ def ingest_jobs(
                 answers |= dict.fromkeys(left, error)
             else:
                 raise
-    told = {job_id: answers[job_id] for job_id in job_ids if job_id in answers}
-    return (
-        [item for item in told.values() if isinstance(item, IngestedJobJson)],
-        [RefusedJob(pk, item) for pk, item in told.items() if isinstance(item, ReviewError)],
-    )
-
-
-def ingest_ready(
-    actor: str | None, *, request: IngestRequest, config: Config, now: datetime
-) -> tuple[list[IngestedJobJson], list[RefusedJob]]:
-    """Ingest the open jobs, of `actor` or all, whose outputs are whole, as `ingest_jobs` does."""
-    request = replace(request, only_whole=True)
-    job_ids = list(jobs_with_output(actor=actor, config=config))
-    return ingest_jobs(job_ids, request=request, config=config, now=now)
+    return {job_id: answers[job_id] for job_id in job_ids if job_id in answers}
 
 
 def _may_concern_one_job(error: ReviewError | DatabaseError) -> bool:
@@ -149,11 +160,11 @@ def _move_jobs(intakes: Sequence[Intake], *, now: datetime) -> None:
         JobMove(it.job.pk, it.job.status, it.ending.status, it.ending.reason or "ingested")
         for it in intakes
     ]
-    same, request = attrgetter("job.status", "ending", "self_reported_model"), intakes[0].request
-    groups = grouped(((it.job.started_at is None, *same(it)), it) for it in intakes)
+    same = attrgetter("job.status", "ending", "self_reported_model")
+    groups = grouped(((id(it.request), it.job.started_at is None, *same(it)), it) for it in intakes)
     # First, so that a job somebody else moved stops us before any other write.
     for alike in groups.values():
-        first = alike[0]
+        first, request = alike[0], alike[0].request
         leaving = JobStatus(first.job.status)
         also: dict[str, object] = {}
         if first.self_reported_model:
@@ -171,7 +182,7 @@ def _move_jobs(intakes: Sequence[Intake], *, now: datetime) -> None:
         # A failed job can be left for failed again: then its pairs tell of another ingest.
         if not moved or (leaving is JobStatus.FAILED and not all(map(_is_as_it_was, alike))):
             raise JobMoved(f"{_named(alike)} was moved by another process; look at it again")
-    JobEvent.objects.record(moves, actor=request.actor, now=now)
+    JobEvent.objects.record(moves, actor=intakes[0].request.actor, now=now)
 
 
 def _is_as_it_was(intake: Intake) -> bool:

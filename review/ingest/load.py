@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -130,7 +130,7 @@ def jobs_with_output(*, actor: str | None, config: Config) -> Iterator[int]:
 
 
 def read_jobs(
-    job_ids: Sequence[int], request: IngestRequest, *, config: Config
+    job_ids: Sequence[int], request_of: Callable[[int], IngestRequest], *, config: Config
 ) -> Iterator[tuple[list[Intake], dict[int, ReviewError]]]:
     """Yield the jobs with the rows to store, in order, as many as one transaction takes.
 
@@ -145,9 +145,9 @@ def read_jobs(
         try:
             if job_id not in jobs:
                 raise unknown_job(job_id)
-            intakes.append(_read(jobs[job_id], pairs[job_id], request, config))
+            intakes.append(_read(jobs[job_id], pairs[job_id], request_of(job_id), config))
         except ReviewError as error:
-            if not (request.only_whole and isinstance(error, _NOT_WHOLE)):
+            if not (isinstance(error, _NOT_WHOLE) and request_of(job_id).only_whole):
                 refused[job_id] = error
         if (
             sum(len(intake.pairs) for intake in intakes) >= _PAIRS_PER_TRANSACTION

@@ -151,7 +151,7 @@ class KnownFindings:
     def __init__(self, pairs: Collection[ReviewPair]) -> None:
         """Take the pairs that report findings; fetches for all of them together."""
         self._texts: dict[int, str] = {}
-        self._found: defaultdict[_Key, list[KnownFinding]] = defaultdict(list)
+        self._found: defaultdict[_Key, list[tuple[int, KnownFinding]]] = defaultdict(list)
         self._read_texts(pair.note_snapshot_id for pair in pairs)
         for keys in batched(dict.fromkeys((pair.note_id, pair.gate_id) for pair in pairs), 100):
             self._read_findings(keys)
@@ -161,14 +161,18 @@ class KnownFindings:
         return self._texts[pair.note_snapshot_id]
 
     def earlier(self, pair: ReviewPair) -> list[KnownFinding]:
-        """Return findings of earlier reviews of the note and gate, newest first."""
-        return self._found[pair.note_id, pair.gate_id]
+        """Return findings of earlier reviews of the note and gate, newest pair first."""
+        found = self._found[pair.note_id, pair.gate_id]
+        return [known for _pair_id, known in sorted(found, key=lambda it: -it[0])]
 
     def add(self, pair: ReviewPair, findings: Iterable[Finding]) -> None:
         """Count the findings of a pair among the earlier ones from now on."""
         text = self.note_text(pair)
-        self.earlier(pair)[:0] = [
-            KnownFinding(it.fingerprint, it.quote, it.text, it.severity, it.note_line, text)
+        self._found[pair.note_id, pair.gate_id] += [
+            (
+                pair.pk,
+                KnownFinding(it.fingerprint, it.quote, it.text, it.severity, it.note_line, text),
+            )
             for it in findings
         ]
 
@@ -177,14 +181,14 @@ class KnownFindings:
         stored = (
             Finding.objects.filter(pair__note_id__in=notes, pair__gate_id__in=gates)
             .order_by("-pair_id", "ordinal")
-            .values_list("pair__note_id", "pair__gate_id", *_COLUMNS)[:_EARLIER_FINDINGS]
+            .values_list("pair__note_id", "pair__gate_id", "pair_id", *_COLUMNS)[:_EARLIER_FINDINGS]
         )
         found: list[tuple[Any, ...]] = [*stored, *_carried(notes, gates)]
         rows = [row for row in found if row[:2] in keys]
         self._read_texts(row[-1] for row in rows)
-        for note_id, gate_id, mark, quote, text, severity, line, text_id in rows:
+        for note_id, gate_id, pair_id, mark, quote, text, severity, line, text_id in rows:
             known = KnownFinding(mark, quote, text, severity, line, self._texts[text_id])
-            self._found[note_id, gate_id].append(known)
+            self._found[note_id, gate_id].append((pair_id, known))
 
     def _read_texts(self, snapshot_ids: Iterable[int]) -> None:
         for chunk in batched(sorted(set(snapshot_ids) - self._texts.keys()), 500):
@@ -210,4 +214,4 @@ def _carried(notes: set[int], gates: set[int]) -> Iterator[tuple[Any, ...]]:
         known = [KnownFinding(*row[:3]) for row in found[pair_id]]
         values = own_fingerprints(known, note_path=note_path, gate_path=gate_path)
         for value, row in zip(values, found[pair_id], strict=True):
-            yield (note_id, gate_id, value, *row[1:])
+            yield (note_id, gate_id, 0, value, *row[1:])  # behind those of its own

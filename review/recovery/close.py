@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Q
 
-from review.ingest.ingest import ingest_job, keep_raw
+from review.errors import ReviewError
+from review.ingest.ingest import ingest_each, keep_raw
 from review.ingest.load import (
     IngestRequest,
     JobAlreadyCompleted,
@@ -37,47 +38,58 @@ _CUT_OFF = (
 )
 
 
+class Closing(NamedTuple):
+    """A job whose runs have ended; the outcome is the last one's, with the telemetry of all."""
+
+    job: ReviewJob
+    outcome: RunnerOutcome
+    lease: Lease | None = None
+
+    def request(self, actor: str) -> IngestRequest:
+        """Return the request to ingest the text of the last run."""
+        run = self.outcome
+        return IngestRequest(
+            actor,
+            output=run.text,
+            telemetry=run.telemetry,
+            failure=run.failure,
+            typed=run.typed,
+            lease=self.lease,
+        )
+
+
 def close_job(
-    job: ReviewJob,
-    outcome: RunnerOutcome,
+    closing: Closing,
     *,
-    lease: Lease | None = None,
+    told: IngestedJobJson | ReviewError | None = None,
     actor: str,
     config: Config,
     now: datetime,
 ) -> IngestedJobJson:
-    """Ingest the text of a job's last run; without a review, fail.
+    """Ingest the text of a job's last run, unless that has `told` already; without a review, fail.
 
-    :param outcome: the last run's, with the telemetry of all.
     :raises JobMoved, JobReplaced, LeaseLost: it was taken from us meanwhile.
     """
-    missing: dict[int, str] = {}
+    (job, outcome, lease), missing = closing, dict[int, str]()
     text, no_output = outcome.text, FailureCode.NO_OUTPUT
     failure = outcome.failure or RunnerFailure(no_output, "the worker produced no output")
     if text is not None:
-        request = IngestRequest(
-            actor,
-            output=text,
-            telemetry=outcome.telemetry,
-            failure=outcome.failure,
-            typed=outcome.typed,
-            lease=lease,
-        )
-        try:
-            return ingest_job(job.pk, request=request, config=config, now=now)
-        except JobAlreadyCompleted:
-            if lease is None:
-                raise
+        if told is None:
+            request = closing.request(actor)
+            told = ingest_each([job.pk], lambda _job_id: request, config=config, now=now)[job.pk]
+        if isinstance(told, IngestedJobJson):
+            return told
+        if isinstance(told, JobAlreadyCompleted) and lease is not None:
             return closed_job(job.pk, config=config)  # by a try whose answer was lost
-        except (NoOutput, NoBlocks) as refused:
-            why = refused.message
+        if not isinstance(told, NoOutput | NoBlocks):
+            raise told
         ArtifactStore(config).keep_input(job.bundle_output_path, text)
         # An answer that stops in its first block is an output, of which every pair is missing.
         found = read_output(job, text, names_of(job, config))
         missing = dict(found.missing)
-        begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{why}; {_CUT_OFF}")
-        own = begun if found.is_begun else RunnerFailure(no_output, why)
-        failure = outcome.failure or own
+        begun = RunnerFailure(FailureCode.PAIRS_MISSING, f"{told.message}; {_CUT_OFF}")
+        refused = begun if found.is_begun else RunnerFailure(no_output, told.message)
+        failure = outcome.failure or refused
     require_lease(require_job(job.pk), lease)
     with transaction.atomic():
         move_to_failed(job, failure, actor=actor, telemetry=outcome.telemetry, lease=lease, now=now)
@@ -165,8 +177,9 @@ def salvage_job(
         job, claimed_by=job.claimed_by, parent=parent, lease=lease, now=job.started_at or now
     ):
         raise JobMoved(f"job {job_id} was moved by another process; look at it again")
-    outcome = collect_output(job, config=config)
-    document = close_job(job, outcome, actor=actor, config=config, now=now)
+    document = close_job(
+        Closing(job, collect_output(job, config=config)), actor=actor, config=config, now=now
+    )
     if document.status == JobStatus.COMPLETED:
         for folder in run_folders(job, config=config):
             shutil.rmtree(folder, ignore_errors=True)

@@ -178,7 +178,7 @@ class Recovery:
         config = self.corpus.config
         output = output_of(job, config=config, processes=self.processes)
         request = IngestRequest(actor=self.actor, output=output or None)
-        ((intakes, refused),) = read_jobs([job.pk], request, config=config)
+        ((intakes, refused),) = read_jobs([job.pk], lambda _id: request, config=config)
         if error := refused.get(job.pk):
             if not isinstance(error, NoOutput | NoBlocks):
                 raise error

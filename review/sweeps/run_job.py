@@ -13,13 +13,14 @@ from functools import partial
 
 from django.db import DatabaseError, connection
 
-from review.errors import Conflict
-from review.ingest.load import JobMoved
+from review.errors import Conflict, ReviewError
+from review.ingest.ingest import ingest_each
+from review.ingest.load import IngestRequest, JobMoved
 from review.ingest.parse import names_of, read_output
 from review.jobs.board import require_job
 from review.jobs.claim import ClaimRequest, claim_job
 from review.jobs.files import run_folders
-from review.jobs.job_documents import LeftQueuedJson
+from review.jobs.job_documents import IngestedJobJson, LeftQueuedJson
 from review.jobs.leases import (
     JobNotClaimable,
     Processes,
@@ -30,7 +31,7 @@ from review.jobs.leases import (
 )
 from review.models import Lease, Parent, Provenance, ReviewJob
 from review.protocol.telemetry import read_usage
-from review.recovery.close import close_job, collect_output, fail_job
+from review.recovery.close import Closing, close_job, collect_output, fail_job
 from review.runners.cli.reset_times import read_reset_time
 from review.runners.outcome import RunnerFailure, RunnerOutcome, telemetry_of
 from review.settings import Config
@@ -106,6 +107,39 @@ class Leases:
                     held[token][1].set()
 
 
+@dataclass
+class Closings:
+    """The ended jobs of this process: outputs that wait for the store are ingested together."""
+
+    waiting: dict[int, IngestRequest] = field(default_factory=dict)
+    _answers: dict[int, IngestedJobJson | ReviewError] = field(default_factory=dict)
+
+    def close(self, closing: Closing, *, worker: Worker) -> IngestedJobJson:
+        """Close a job; raises as `close_job` does."""
+        job_id = closing.job.pk
+        if closing.outcome.text is not None:
+            self.waiting[job_id] = closing.request(worker.actor)
+        try:
+            return retry_while_busy(lambda: self._close(closing, worker), stop=worker.stop)
+        finally:
+            self.waiting.pop(job_id, None)
+            self._answers.pop(job_id, None)
+
+    def _close(self, closing: Closing, worker: Worker) -> IngestedJobJson:
+        job_id, config, now = closing.job.pk, worker.config, worker.clock()
+        if job_id in self.waiting and job_id not in self._answers:
+            waiting = {
+                key: request
+                for key, request in self.waiting.copy().items()
+                if key not in self._answers
+            }
+            # What fails for another job's sake is tried alone.
+            with suppress(DatabaseError):
+                self._answers |= ingest_each(waiting, waiting.__getitem__, config=config, now=now)
+        told = self._answers.get(job_id)
+        return close_job(closing, told=told, actor=worker.actor, config=config, now=now)
+
+
 _GROWTH = 3
 _MOST_GROWTH = 1000
 _AFTER_RESET = timedelta(minutes=1)
@@ -173,6 +207,7 @@ class Worker:
     stop: threading.Event
     hands_on: bool = False
     processes: Processes = field(default_factory=Processes)
+    closings: Closings = field(default_factory=Closings)
     leases: Leases = field(default_factory=Leases)
 
     def give_up(self, job_id: int, why: str, *, leaving: JobStatus) -> bool:
@@ -223,17 +258,7 @@ def run_job(
             return LeftQueuedJson(review_job_id=job.pk, reason="its worker was stopped")
         # Runs before the last one have left no whole review, or there would be no other run.
         whole = replace(last, telemetry=telemetry_of(outcomes))
-        document = retry_while_busy(
-            lambda: close_job(
-                job,
-                whole,
-                lease=taken.lease,
-                actor=worker.actor,
-                config=worker.config,
-                now=worker.clock(),
-            ),
-            stop=worker.stop,
-        )
+        document = worker.closings.close(Closing(job, whole, taken.lease), worker=worker)
     if last.failure is None:
         # What the last run's folder holds was taken in, and stands in the job's output too.
         for folder in run_folders(job, config=worker.config)[-1:]:

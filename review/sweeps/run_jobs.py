@@ -150,6 +150,8 @@ def drive(
     try:
         while True:
             while under_way < worker.slots and may_start(under_way):
+                if worker.closings.waiting:
+                    break  # they are paid for, and the next update is theirs
                 job = next_job()
                 if job is None:
                     break

@@ -8,11 +8,12 @@ from datetime import timedelta
 from queue import SimpleQueue
 
 import pytest
+from django.db import DatabaseError
 
 from review.errors import ReviewError
 from review.jobs.leases import JobNotClaimable, LeaseLost, forgotten_jobs, new_lease
 from review.models import DatabaseClock, Parent, Provenance, ReviewJob
-from review.recovery.close import close_job, move_to_failed
+from review.recovery.close import Closing, move_to_failed
 from review.runners.outcome import RunnerFailure, RunnerOutcome
 from review.sweeps import run_job as running_module
 from review.sweeps.run_job import JobStop, Leases, RetryPolicy, Worker, run_job, take_job
@@ -220,15 +221,60 @@ class TestBeats:
         assert leases._ended.is_set()
 
 
-class TestClosing:
-    def test_gives_the_answer_again_where_the_first_one_was_lost(self, root):
-        taken = take(queued(root, AX), worker(root, host="a"))
-        how = {"actor": "x", "config": make_config(root), "now": NOW, "lease": taken.lease}
+class TestClosings:
+    @pytest.fixture
+    def late(self, root):
+        return worker(root, host="a")
 
-        told = [close_job(taken.job, passes(taken.job.pk), **how) for _ in range(2)]
+    def wait(self, late, *closings):
+        """As threads that have ended their runs, and wait for the store."""
+        for closing in closings:
+            if closing.outcome.text is not None:
+                late.closings.waiting[closing.job.pk] = closing.request(late.actor)
 
-        assert told[0].status == "completed"
-        assert told[0] == told[1]
+    def test_ingest_together_what_waits_and_refuse_each_job_for_itself(self, root, late):
+        first, other, lost, empty = (closing(root, pair, late) for pair in (AX, AY, BX, BY))
+        empty = empty._replace(outcome=RunnerOutcome(text=b"I would rather not."))
+        ReviewJob.objects.filter(pk=lost.job.pk).update(claim_token="x")
+        self.wait(late, other, lost, empty)
+
+        done = late.closings.close(first, worker=late)
+
+        assert done.status == "completed"
+        assert status(other.job.pk) == "completed"
+        assert late.closings.close(other, worker=late).pairs[0].decision == "pass"
+        assert late.closings.close(empty, worker=late).failure_code == FailureCode.NO_OUTPUT
+        with pytest.raises(LeaseLost):
+            late.closings.close(lost, worker=late)
+
+    def test_give_the_answer_again_where_the_first_one_was_lost(self, root, late):
+        first = closing(root, AX, late)
+        told = late.closings.close(first, worker=late)
+
+        assert late.closings.close(first, worker=late) == told
+
+    def test_ingest_alone_what_fails_for_the_sake_of_another(self, root, late, monkeypatch):
+        first, other = (closing(root, pair, late) for pair in (AX, AY))
+        real = running_module.ingest_each
+        monkeypatch.setattr(
+            running_module,
+            "ingest_each",
+            lambda ids, of, **how: real(ids, of, **how) if len(ids) == 1 else broken(),
+        )
+        self.wait(late, other)
+
+        assert late.closings.close(first, worker=late).status == "completed"
+        assert status(other.job.pk) == "running"
+        assert late.closings.close(other, worker=late).status == "completed"
+
+
+def closing(root, pair, by):
+    taken = take(queued(root, pair), by)
+    return Closing(taken.job, passes(taken.job.pk), taken.lease)
+
+
+def broken():
+    raise DatabaseError
 
 
 class TestForgotten:
