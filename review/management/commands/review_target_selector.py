@@ -17,7 +17,6 @@ from review.management.kit import output
 from review.models import batched
 from review.selection.documents import TargetJson
 from review.selection.select import Selection, left_out_lines, select_targets
-from review.vocabulary import Staleness
 
 _CHUNK = 500
 _EMPTY = '":[]'
@@ -50,7 +49,9 @@ class Command(kit.ReadingCommand):
             self.write_lines(() if summary else output.text_lines(selection))
             document = selection.document()
             document.summary, document.next = summary, selection.next
-            stale = sum(document.counts[reason] for reason in Staleness.values)
+            stale = sum(
+                n for why, n in document.counts.items() if why not in ("fresh", "in-flight")
+            )
             self.show(
                 document,
                 output.tail_lines(document),
