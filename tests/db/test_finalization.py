@@ -291,7 +291,12 @@ class TestRefusals:
         [
             pytest.param(b"END", b"FIN", "START of pair 1 on line 1 is never closed", id="cut-off"),
             pytest.param(b"\n", b"\r", "line 1 .*a carriage return alone", id="carriage-returns"),
-            pytest.param(b"=== PAIR", b"> === PAIR", "line 1 .*'>' stands ahead", id="quoted"),
+            pytest.param(
+                b"=== PAIR REVIEW START",
+                b"> === PAIR REVIEW START",
+                "'>' stands ahead",
+                id="quoted",
+            ),
         ],
     )
     def test_an_output_that_comes_close_is_refused_with_its_line(self, root, job, old, new, why):
