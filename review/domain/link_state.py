@@ -70,13 +70,13 @@ class LinkStates:
         notes: Iterable[LinkedNote],
         *,
         facts_of: Callable[[LinkedNote], LinkFacts],
-        is_there: Callable[[str], bool],
+        find_file: Callable[[str], str],
     ) -> None:
-        """Take all notes, and a look for other files by their path below the root."""
+        """Take all notes, and what finds another file by its path below the root or by its name."""
         self._named: dict[str, list[LinkedNote]] = defaultdict(list)
         for note in notes:
             self._named[name_of(note.path)].append(note)
-        self._facts_of, self._is_there = facts_of, is_there
+        self._facts_of, self._find_file = facts_of, find_file
         self._state = cache(self._read_state)
 
     def of(self, note: LinkedNote, *, rule: str) -> str:
@@ -90,7 +90,7 @@ class LinkStates:
 
     def _read_state(self, name: str, rule: str) -> str:
         if name.startswith("/"):
-            return str(self._is_there(name[1:]))
+            return self._find_file(name[1:])
         notes = self._named.get(name.removesuffix("#"), ())
         if rule == "verbatim-quotes":
             return " ".join(note.sha256 for note in notes)
@@ -116,17 +116,15 @@ def name_of(path: str) -> str:
 
 def _names(text: str, note_path: str) -> Iterator[str]:
     for inline, wikilink, reference, attribute in _LINK.findall(text):
-        if wikilink:  # its words stand before or behind the bar
-            yield from filter(None, map(_name, wikilink.split("|")))
-            continue
-        target = _TITLE.split((inline or reference or attribute).strip(), maxsplit=1)[0].strip(
-            "<> "
-        )
-        path = unquote(target).partition("#")[0].partition("?")[0]
-        if _FILE.search(path) and not _OUTSIDE.match(target):
-            yield posixpath.normpath(posixpath.join("/", posixpath.dirname(note_path), path))
-        elif name := _name(target):
-            yield name
+        written = inline or reference or attribute
+        targets = [_TITLE.split(written.strip(), maxsplit=1)[0].strip("<> ")]
+        for target in wikilink.split("|") if wikilink else targets:  # its words may stand first
+            path = unquote(target).partition("#")[0].partition("?")[0]
+            is_file = _FILE.search(path) and not _OUTSIDE.match(target)
+            if is_file:
+                yield posixpath.normpath(posixpath.join("/", posixpath.dirname(note_path), path))
+            if (wikilink or not is_file) and (name := _name(target)):  # of a note `a.b`, too
+                yield name
 
 
 def _name(target: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -180,8 +181,15 @@ class Corpus:
     @cached_property
     def _link_states(self) -> LinkStates:
         """The state of all that the notes link to; every note is looked at."""
-        is_there = cache(lambda path: os.path.lexists(f"{self._root}/{path}"))
-        return LinkStates(self.notes().notes, facts_of=self.links_of, is_there=is_there)
+        find = cache(self._find_file)
+        return LinkStates(self.notes().notes, facts_of=self.links_of, find_file=find)
+
+    def _find_file(self, path: str) -> str:
+        """Return what a link to a file of another kind finds: it, else those of its name."""
+        if os.path.lexists(f"{self._root}/{path}"):
+            return "True"
+        name = posixpath.basename(path).casefold()
+        return " ".join(self.linker.base.stems.get(name, ())) or "False"
 
     def link_state(self, note: NoteFacts, gate: Gate) -> str:
         """Return the state of what the note links to, as the gate's rule reads it; `""` if not."""

@@ -19,7 +19,7 @@ from review.knowledge_base.reader import StatSignature, UnreadableFile, read_fil
 from review.private_files import make_private, replace_file
 
 # Raise RULES whenever the same bytes would give other facts (another frontmatter rule, say).
-LAYOUT, RULES = 7, 6
+LAYOUT, RULES = 7, 7
 _STAMP = f"commonplace-file-index/{LAYOUT}.{RULES}"
 _MAX_BYTES = 1 << 30
 _DIGEST_SIZE = hashlib.sha256().digest_size

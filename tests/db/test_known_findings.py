@@ -50,13 +50,17 @@ class TestEarlierFindings:
         assert texts(known, first) == ["older a.md", "newer a.md"]
         assert texts(known, second) == ["older b.md", "newer b.md"]
 
-    def test_begin_with_what_the_jobs_before_brought(self, pairs):
+    def test_begin_with_those_of_the_newest_pair_whichever_is_ingested_last(self, pairs):
         first, second = pairs
         known = KnownFindings(pairs)
+        of = {"note_id": first.note_id, "gate_id": first.gate_id}
+        of["note_snapshot_id"] = first.note_snapshot_id
 
-        known.add(first, [judged("third"), judged("fourth")])
+        known.add(ReviewPair(pk=9, **of), [judged("newest"), judged("second")])
+        known.add(ReviewPair(pk=8, **of), [judged("ingested last")])
 
-        assert texts(known, first) == ["third", "fourth", "older a.md", "newer a.md"]
+        new = ["newest", "second", "ingested last"]
+        assert texts(known, first) == [*new, "older a.md", "newer a.md"]
         assert texts(known, second) == ["older b.md", "newer b.md"]
 
     def test_are_the_newest_of_the_pairs_up_to_a_limit(self, pairs, monkeypatch):

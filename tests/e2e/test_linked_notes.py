@@ -56,6 +56,19 @@ def test_nothing_is_judged_again_while_nothing_changes(root):
     assert (stale(), broken()) == (set(), set())
 
 
+def test_a_picture_that_is_embedded_by_its_name(root):
+    write_note(root, "a.md", "# A\n\n![[Plan.png]]\n")
+    run(*SWEEP)
+    assert broken() == {A_LINKS}
+
+    (root / "kb/notes/assets").mkdir()
+    (root / "kb/notes/assets/plan.png").write_bytes(b"")
+
+    assert A_LINKS in stale()
+    run(*SWEEP)
+    assert (stale(), broken()) == (set(), set())
+
+
 def test_a_rename_and_its_way_back(root):
     old, new = root / note_path("c.md"), root / note_path("d.md")
     old.rename(new)

@@ -58,6 +58,8 @@ class Command(kit.ReviewCommand):
         if result.superseded:
             why = "reviewed since at the new path"
             yield f"{verbs[1]} at the old path, as they were {why}: {len(result.superseded)}"
+            decided = sum(item.dispositions for item in result.superseded)
+            yield from [f"decided findings carried over: {decided}"] if decided else ()
 
     def _left(self, result: CarryOverJson) -> kit.Lines:
         for (code, message), number in Counter(

@@ -21,7 +21,7 @@ def note(path: str, text: str = "# Title\n") -> Note:
 
 def state(link: str, rule: str, *notes: Note, files: frozenset[str] = frozenset()) -> str:
     text = f'# A\n\n{link} says "the quick brown fox jumps over it".\n'
-    states = LinkStates(notes, facts_of=lambda linked: linked.links, is_there=files.__contains__)
+    states = LinkStates(notes, facts_of=lambda linked: linked.links, find_file=lambda path: str(path in files))
     return states.of(note("kb/notes/a.md", text), rule=rule)
 
 
@@ -71,7 +71,8 @@ def test_what_is_not_linked_to_changes_nothing():
         assert state("[x](other.md#x)", rule, other) == state("[x](other.md#x)", rule, other, more)
 
 
-def test_a_file_that_is_no_note_is_looked_for_at_its_path():
-    link, there = "![x](../img/plan.png)", frozenset(("kb/img/plan.png",))
+@pytest.mark.parametrize("link", ["![x](../img/plan.png)", "![[../img/plan.png|300]]"])
+def test_a_file_that_is_no_note_is_looked_for_at_its_path(link):
+    there = frozenset(("kb/img/plan.png",))
 
     assert state(link, "unresolved-links", files=there) != state(link, "unresolved-links")
