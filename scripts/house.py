@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_872,
-    "statements": 22_560,
+    "lines in review/": 39_886,
+    "statements": 22_574,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,
