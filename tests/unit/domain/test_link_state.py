@@ -21,7 +21,9 @@ def note(path: str, text: str = "# Title\n") -> Note:
 
 def state(link: str, rule: str, *notes: Note, files: frozenset[str] = frozenset()) -> str:
     text = f'# A\n\n{link} says "the quick brown fox jumps over it".\n'
-    states = LinkStates(notes, facts_of=lambda linked: linked.links, find_file=lambda path: str(path in files))
+    states = LinkStates(
+        notes, facts_of=lambda linked: linked.links, find_file=lambda path: str(path in files)
+    )
     return states.of(note("kb/notes/a.md", text), rule=rule)
 
 
