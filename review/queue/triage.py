@@ -12,6 +12,7 @@ from django.db.models import Max
 from review.acceptance.accept import recompute_states
 from review.documents.base import Document, from_row
 from review.domain.finding_identity import finding_state
+from review.domain.paths import did_you_mean
 from review.errors import Conflict, InputRejected, UsageRefused
 from review.findings.states import FoundFinding, carried_to, find_finding
 from review.knowledge_base import Corpus
@@ -108,8 +109,11 @@ def _known_now(fingerprint: str, corpus: Corpus) -> tuple[str, FoundFinding]:
 def _require_finding(fingerprint: str) -> FoundFinding:
     if finding := find_finding(fingerprint):
         return finding
-    message = f"no finding has the fingerprint {fingerprint!r}"
-    raise InputRejected(message, "unknown-finding", hint="commonplace warn_selector lists them")
+    near = did_you_mean(fingerprint, FindingState.objects.values_list("fingerprint", flat=True))
+    hint = near or "commonplace warn_selector lists them"
+    raise InputRejected(
+        f"no finding has the fingerprint {fingerprint!r}", "unknown-finding", hint=hint
+    )
 
 
 def dispose_findings(request: DispositionRequest, *, config: Config, now: datetime) -> Triaged:

@@ -229,7 +229,7 @@ class TestByHand:
 
         page.locator("[data-row]").nth(0).get_by_role("button", name="Reject").click()
 
-        page.locator(".messages", has_text="human:bo says fixed").wait_for()
+        page.locator(".messages", has_text="human:bo set it to fixed").wait_for()
         assert wait_for_states(visit, 1) == {marks[0]: ["fixed"]}
         assert shown(visit) == TEN[1:]
 

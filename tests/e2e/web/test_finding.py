@@ -203,7 +203,7 @@ class TestWay:
 
         assert response.context["rank"] is None
         assert response.context["next_url"] == url_of(marks[2])
-        assert "not among the 3" in text_of(response)
+        assert "not in the list of 3" in text_of(response)
 
     def test_refuses_a_filter_that_the_queue_does_not_have(self, web, marks):
         assert web.get(url_of(marks[0], "colour=red")).status_code == 400
@@ -240,7 +240,7 @@ class TestDecision:
 
         assert response["Location"] == url_of(marks[0])
         (message,) = get_messages(response.wsgi_request)
-        assert "human:bo says fixed" in str(message)
+        assert "human:bo set it to fixed" in str(message)
         assert Disposition.objects.count() == 1
 
     def test_about_one_that_left_the_queue_is_kept(self, web, root, marks):

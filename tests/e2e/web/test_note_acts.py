@@ -27,7 +27,8 @@ class TestActing:
         return next(value for value in values_of(web.get(A), "pick") if value.endswith(f" {gate}"))
 
     def test_acks_the_text_that_was_shown(self, web, reviewed):
-        write_note(reviewed, "a.md", "# Shown\n")
+        shown = "# Shown\n\nA reader finds a note by its title\n"  # what the open finding quotes
+        write_note(reviewed, "a.md", shown)
 
         response = web.post(
             "/ack/",
@@ -38,7 +39,7 @@ class TestActing:
         row = current()
         assert response.redirect_chain == [(A, 303)]
         assert (row.event.kind, row.event.actor) == (AcceptanceKind.ACK, "human:ana")
-        assert row.note_snapshot.text == "# Shown\n"
+        assert row.note_snapshot.text == shown
         assert messages_of(response) == ["Acked: prose/x."]
 
     def test_acks_all_that_is_trivial_at_once(self, web, root):

@@ -217,7 +217,7 @@ class TestEmptiness:
     def test_of_a_store_without_reviews_names_the_command_that_makes_some(self, web, root):
         page = web.get("/queue/").content.decode()
 
-        assert "No current review says warn or fail" in page
+        assert "No current review warns or fails" in page
         assert "commonplace review_sweep" in page
 
     def test_of_what_was_all_decided_says_so(self, web, root):

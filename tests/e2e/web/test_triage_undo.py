@@ -92,7 +92,7 @@ class TestUndo:
         response = send(web, "/queue/undo")
 
         assert states() == {marks[0]: ["rejected", "fixed"], marks[1]: ["rejected", "open"]}
-        assert "human:bo says fixed" in told(response)[-1]
+        assert "human:bo set it to fixed" in told(response)[-1]
 
     def test_takes_back_all_that_matched(self, web, marks):
         send(web, "/queue/all", **{"as": "fixed", "expected": 4})
