@@ -16,7 +16,7 @@ BUDGETS = {
     "class names used twice": 0,
     "lines over 100 characters": 276,
     "modules in the longest chain of imports": 16,
-    "own imports of a module, on average": 4.97,
+    "own imports of a module, on average": 4.98,
 }
 
 
