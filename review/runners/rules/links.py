@@ -45,6 +45,7 @@ _CONVENTION = (
 _MOST_BROKEN = 1000
 _FEWEST_NAMES = 10
 _FILE = re.compile(r"\.(?!mdx?$|html$)[A-Za-z]\w{1,4}$")
+_HOST = re.compile(r"(?:www\.|(?:[\w-]+\.)+(?:com|org|net|edu|gov|io|dev)(?=[/?#]|$))")
 _SITE_NAME = re.compile(r"www\.[^/?#]*[/?#]?")
 _SLIP = re.compile(r"[^\W\d][^\[\]]*(?:\] \(|\)\[)$")  # "[words] (address)"
 _PART = re.compile(r"[*…]|\.{3}|(?:://|\.git)$")
@@ -89,6 +90,7 @@ def unresolved_links(page: Page) -> Findings:
     told = Counter[RuleLink]()
     for link in broken[:_MOST_BROKEN]:
         said = f"the link {shown(link.target)} leads nowhere"
+        said += ": `https://` is missing" * bool(_HOST.match(link.target))
         is_doubtful = is_piece or _is_doubtful(page, link)
         share = Share() if is_doubtful else page.given.share_of(form_of(link.target))
         said += _CONVENTION.format(*share, of=sum(share)) if share.is_low else ""

@@ -26,6 +26,14 @@ class TestUnresolvedLinks:
 
         assert [(found.line, found.quote) for found in review.findings] == [(3, "[it](b.md)")]
 
+    @pytest.mark.parametrize(("target", "is_host"), [("focus.finops.org", True), ("org.md", False)])
+    def test_names_the_scheme_that_a_host_lacks(self, target, is_host):
+        links = (RuleLink(target, 3, None, external=False),)
+
+        review = review_of("unresolved-links", f"# A\n\nSee [it]({target}).\n", links=links)
+
+        assert ("`https://` is missing" in review.findings[0].text) is is_host
+
     @pytest.mark.parametrize("link", ["![](b.md)", "[[b.md|x]]", '[b](b.md "x")', "[it](<b.md>)"])
     def test_quotes_the_link_and_no_more(self, link):
         links = (RuleLink("b.md", 3, None, external=False),)
