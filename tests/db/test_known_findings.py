@@ -56,8 +56,8 @@ class TestEarlierFindings:
         of = {"note_id": first.note_id, "gate_id": first.gate_id}
         of["note_snapshot_id"] = first.note_snapshot_id
 
-        known.add(ReviewPair(pk=9, **of), [judged("newest"), judged("second")])
-        known.add(ReviewPair(pk=8, **of), [judged("ingested last")])
+        known.add(ReviewPair(pk=second.pk + 2, **of), [judged("newest"), judged("second")])
+        known.add(ReviewPair(pk=second.pk + 1, **of), [judged("ingested last")])
 
         new = ["newest", "second", "ingested last"]
         assert texts(known, first) == [*new, "older a.md", "newer a.md"]
