@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_886,
+    "lines in review/": 39_892,
     "statements": 22_574,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
