@@ -90,7 +90,9 @@ def read_looks(corpus: Corpus, request: LookRequest = LookRequest()) -> LooksJso
     texts = rationales(look.review_pair_id for look in looks)
     for look in looks:
         look.rationale = texts.get(look.review_pair_id)
-    return LooksJson(needs_a_look=looks, problems=listed.problems)
+    notes = {look.note_path for look in looks}
+    problems = [problem for problem in listed.problems if problem.path in notes]
+    return LooksJson(needs_a_look=looks, problems=problems)
 
 
 def undecided_pairs(request: LookRequest) -> QuerySet[ReviewPair]:
