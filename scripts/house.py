@@ -10,7 +10,7 @@ from pathlib import Path
 
 BUDGETS = {
     "lines in review/": 39_892,
-    "statements": 22_574,
+    "statements": 22_580,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,
