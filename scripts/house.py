@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 BUDGETS = {
-    "lines in review/": 39_892,
-    "statements": 22_580,
+    "lines in review/": 39_910,
+    "statements": 22_590,
     "lines in the longest module": 400,
     "modules in the largest folder": 18,
     "class names used twice": 0,

@@ -49,8 +49,15 @@ _NAMES = {
     "note_size": F("note_snapshot__byte_size"),
 }
 _KEEP_TEXT = "INSERT INTO review_texts (pair_id, text) VALUES (%s, %s)"
-_KEY = ("model_partition_id", "note_id", "gate_id")
-_TEXTS = ("note_snapshot_id", "gate_snapshot_id", "decision")
+# From the events themselves: they need not be sent a second time.
+_SAID = "note_snapshot_id, gate_snapshot_id, decision"
+_POINT_AT = f"""
+INSERT INTO review_current_acceptances (model_partition_id, note_id, gate_id, event_id, {_SAID})
+SELECT model_partition_id, note_id, gate_id, id, accepted_note_snapshot_id,
+    accepted_gate_snapshot_id, decision FROM acceptance_events WHERE id IN ({{}})
+ON CONFLICT (model_partition_id, note_id, gate_id) DO UPDATE SET event_id = excluded.event_id,
+    {", ".join(f"{name} = excluded.{name}" for name in _SAID.split(", "))}
+"""  # noqa: S608
 
 
 class ReviewPairQuerySet(models.QuerySet["ReviewPair"]):
@@ -244,10 +251,9 @@ class CurrentAcceptanceQuerySet(models.QuerySet["CurrentAcceptance"]):
 
     def point_at(self, events: Sequence[Acceptance]) -> None:
         """Move the keys of `events` (saved, one a key) to them; call after `move_acceptances`."""
-        copied = [{name: getattr(event, name) for name in _KEY + _TEXTS} for event in events]
-        rows = [CurrentAcceptance(event=it, **of) for it, of in zip(events, copied, strict=True)]
-        moved = ("event_id", *_TEXTS)
-        self.bulk_create(rows, 500, update_conflicts=True, unique_fields=_KEY, update_fields=moved)
+        with connections[self.db].cursor() as cursor:
+            keys = ",".join(str(event.pk) for event in events)
+            cursor.execute(_POINT_AT.format(keys or "NULL"))
 
 
 class CurrentAcceptance(models.Model):

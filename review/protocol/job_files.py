@@ -84,5 +84,7 @@ def render_result(record: ResultRecord, text: str) -> str:
 
 def _scalar(value: str | int | None) -> str:
     """Return a YAML scalar: one of JSON, without the characters that only JSON takes raw."""
-    escaped = (char if char.isprintable() else f"\\U{ord(char):08x}" for char in _json(value))
-    return "".join(escaped)
+    text = _json(value)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)

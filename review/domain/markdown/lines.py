@@ -11,6 +11,7 @@ _LIST_MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _TAB_STOP = 4
 _CODE_INDENT = 4
 _THEMATIC_BREAK = 3
+_TELLING_STARTS = frozenset(" \t`~>-+*0123456789")
 
 
 class Line(NamedTuple):
@@ -70,6 +71,9 @@ class Walker:
 
     def place(self, text: str) -> Place:
         """Take the next line, without its line end, and return its context."""
+        if self._fence is None and not self._items and text[:1] not in _TELLING_STARTS:
+            self._quoted = None
+            return _PLAIN
         position, column = _skip_blanks(text, 0, 0)
         if position == len(text):
             self._quoted = None
