@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from review.domain.applicability import Requirement, resolve_type
 from review.domain.markdown.frontmatter import parse_frontmatter
@@ -62,6 +63,7 @@ class Gate:
     problems: tuple[Problem, ...] = ()
 
 
+@lru_cache(maxsize=256)  # the jobs of a sweep ask for the same ones
 def read_gate(*, path: str, gate_id: str, text: str) -> Gate:
     return _GateReader(path, gate_id, text).read()
 

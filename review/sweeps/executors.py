@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cache
 
 from review.domain.model_partition import (
     EFFORT_SEPARATOR,
@@ -70,9 +71,9 @@ class Executor:
             raise CannotRun(f"no rule judges {', '.join(without)}")
 
         def run(_stop: threading.Event) -> RunnerOutcome:
-            reviews = {}
+            read, reviews = cache(self.linker.rule_input), {}  # many rules ask about one note
             for pair, gate in gates.items():
-                given = self.linker.rule_input(pair.note_snapshot.text, pair.note.path)
+                given = read(pair.note_snapshot.text, pair.note.path)
                 reviews[pair.ordinal] = judge(gate.rule, given, gate.severity)
             outcome = RunnerOutcome(typed=reviews)
             return with_blocks(outcome, job, names_of(job, self.config))
