@@ -172,7 +172,8 @@ def _living(wanted: Sequence[CarryPlan], corpus: Corpus) -> Iterator[CarryPlan]:
 def _acceptances_at(path: str, model_partition: str | None) -> list[models.CurrentAcceptance]:
     """Return what is accepted for notes or gates at `path` or below it, without what is retired."""
     names = models.KbPath.objects.filter(below((path,), field="path")).values_list("pk", "path")
-    keys = models.NamedKeys(key for key, name in names if within((path,))(name))
+    is_moved = within((path,))
+    keys = models.NamedKeys(key for key, name in names if is_moved(name))
     related = ("model_partition", "note", "gate", "note_snapshot", "gate_snapshot")
     rows = (
         models.CurrentAcceptance.objects.filter(Q(note_id__in=keys) | Q(gate_id__in=keys))

@@ -235,8 +235,8 @@ def _hidden(unusable: Collection[str], partitions: tuple[str, ...]) -> Mapping[s
     rows = FindingState.objects.order_by("event_id")
     if partitions:
         rows = rows.filter(model_partition__name__in=partitions)
-    found = rows.values_list("note_id", "gate_path", "decision")
-    last = {(note, gate): decision for note, gate, decision in found if within(unusable)(gate)}
+    found, is_unusable = rows.values_list("note_id", "gate_path", "decision"), within(unusable)
+    last = {(note, gate): decision for note, gate, decision in found if is_unusable(gate)}
     return Counter(last.values())
 
 

@@ -283,8 +283,8 @@ def gates(request: HttpRequest) -> HttpResponse:
         for gate in document.gates
         if filters.accepts(lens=gate.lens, judged="rule" if gate.rule else "model")
     ]
-    lenses = tuple(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
-    document.problems = [item for item in document.problems if within(lenses)(item.path)]
+    of_lens = within(f"{config.gates_folder}/{lens}" for lens in filters.all("lens"))
+    document.problems = [item for item in document.problems if of_lens(item.path)]
     return page(
         request, "review/gates.html", lambda: _gates_context(filters, document), document=document
     )
